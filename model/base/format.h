@@ -1,0 +1,72 @@
+// Number formats and how many bytes they store, scales included.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "absl/strings/string_view.h"
+#include "model/base/units.h"
+
+namespace mansard::model {
+
+enum class Format : uint8_t {
+  kFp32,
+  kTf32,
+  kBf16,
+  kFp16,
+  kFp8E4m3,
+  kFp8E5m2,
+  kFp8Block,
+  kInt8,
+  kInt4,
+  kMxfp8,
+  kMxfp4,
+  kNvfp4,
+};
+inline constexpr int kFormatCount = 12;
+
+// How a format lies in memory. Scales of a weight matrix [rows = output
+// features, columns = input features] cover blocks of weight_scale_rows x
+// weight_scale_columns; scales of an activation matrix [rows = tokens] cover
+// one row and activation_scale_columns columns. 0: the whole extent.
+struct FormatTraits {
+  absl::string_view name;
+  int element_bits;
+  int scale_bits;       // One per block.
+  int zero_point_bits;  // One per block; weights only.
+  int weight_scale_rows;
+  int weight_scale_columns;
+  int activation_scale_columns;
+  int tensor_scale_bits;  // One per tensor.
+};
+
+// Sources: fp8 per tensor and int8 per output channel / per token with an fp32
+// scale (compressed-tensors); fp8-block 128x128 weights, 1x128 activations,
+// fp32 (DeepSeek-V3 report, arXiv 2412.19437 §3.3); int4 groups of 128 with an
+// fp16 scale and a 4-bit zero point (GPTQ / AWQ checkpoints); mxfp8 and mxfp4
+// blocks of 32 with an 8-bit scale (OCP Microscaling v1.0); nvfp4 blocks of 16
+// with an fp8 scale and an fp32 scale per tensor (NVIDIA NVFP4).
+const FormatTraits& TraitsOf(Format format);
+
+// All formats, in the enum's order.
+std::array<Format, kFormatCount> AllFormats();
+
+// By its name in the API; "fp8" is "fp8-e4m3". Empty where unknown.
+std::optional<Format> ParseFormat(absl::string_view name);
+// "fp32, tf32, bf16, ...", for error messages.
+std::string FormatNames();
+
+// Fewer than 16 bits an element.
+bool IsLowPrecision(Format format);
+
+// A weight matrix of `rows` output and `columns` input features, with scales.
+// The last, partial blocks have their own scale. Exact, whole bytes.
+Bytes WeightBytes(Format format, int64_t rows, int64_t columns);
+// An activation matrix of `rows` tokens, with scales.
+Bytes ActivationBytes(Format format, int64_t rows, int64_t columns);
+// Elements alone: KV cache entries, vectors. May be fractional (int4).
+Bytes ElementBytes(Format format, double count);
+
+}  // namespace mansard::model

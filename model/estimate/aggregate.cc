@@ -1,0 +1,177 @@
+#include "model/estimate/aggregate.h"
+
+#include <algorithm>
+
+#include "absl/strings/str_format.h"
+
+namespace mansard::model {
+namespace {
+
+WaterfallRow RowOf(Resource resource) {
+  switch (resource) {
+    case Resource::kTensor:
+    case Resource::kVector:
+    case Resource::kSfu:
+      return WaterfallRow::kCompute;
+    case Resource::kSmem:
+      return WaterfallRow::kSmem;
+    case Resource::kL2:
+      return WaterfallRow::kL2;
+    case Resource::kHbm:
+      return WaterfallRow::kHbm;
+    case Resource::kNvlink:
+      return WaterfallRow::kNvlink;
+    case Resource::kPcie:
+      return WaterfallRow::kPcie;
+    case Resource::kRdma:
+      return WaterfallRow::kRdma;
+    case Resource::kLaunch:
+      return WaterfallRow::kLaunch;
+    case Resource::kSync:
+      return WaterfallRow::kSync;
+    case Resource::kHost:
+      return WaterfallRow::kHost;
+  }
+  return WaterfallRow::kHost;
+}
+
+class Aggregation {
+ public:
+  explicit Aggregation(const HardwareView& hardware) : hardware_(hardware) {
+    SetPeaks();
+  }
+
+  void Add(const Op& op, const OpTime& time) {
+    const double n = op.repeat;
+    step_.floor += n * time.floor;
+    step_.overlapped += n * time.overlapped;
+    step_.estimate += n * time.estimate;
+    step_.serial += n * time.serial;
+    step_.p10 += n * time.p10;
+    step_.p90 += n * time.p90;
+    tensor_at_peak_ += n * time.tensor_at_peak;
+    if (time.family != nullptr) step_.tier = std::min(step_.tier, time.tier);
+    for (int i = 0; i < kResourceCount; ++i) {
+      const Resource r = static_cast<Resource>(i);
+      Row(RowOf(r)).busy += n * time.busy[r];
+      Row(RowOf(r)).exposed += n * time.attributed[r];
+      step_.bound_times[static_cast<size_t>(BoundOf(r))] +=
+          n * time.attributed[r];
+    }
+    AddTraffic(op, time.traffic);
+  }
+
+  PhaseEstimate Finish(const ForwardPass& pass) {
+    step_.phase = pass.phase();
+    step_.bound = static_cast<Bound>(
+        std::max_element(step_.bound_times.begin(), step_.bound_times.end()) -
+        step_.bound_times.begin());
+    const Seconds time = step_.estimate;
+    step_.model_flops_utilization = tensor_at_peak_ / time;
+    step_.memory_bandwidth_utilization =
+        Row(WaterfallRow::kHbm).moved / hardware_.device.HbmBandwidth() / time;
+    step_.output_tokens_per_second =
+        static_cast<double>(pass.request_count()) / time.value();
+    return step_;
+  }
+
+ private:
+  WaterfallTier& Row(WaterfallRow row) {
+    return step_.waterfall[static_cast<size_t>(row)];
+  }
+
+  void SetPeaks() {
+    const DeviceSpec& device = hardware_.device.spec();
+    Row(WaterfallRow::kHbm).peak = hardware_.device.HbmBandwidth();
+    if (device.l2.has_value() && device.l2->bandwidth.has_value()) {
+      Row(WaterfallRow::kL2).peak = device.l2->bandwidth->value;
+    }
+    if (device.smem.has_value() && device.smem->bandwidth.has_value()) {
+      Row(WaterfallRow::kSmem).peak = device.smem->bandwidth->value;
+    }
+    for (const Link& link : hardware_.fabric.spec().links) {
+      Row(RowOf(ResourceOf(link.tier))).peak = link.bandwidth.value;
+    }
+  }
+
+  void AddTraffic(const Op& op, const Traffic& traffic) {
+    const double n = op.repeat;
+    Row(WaterfallRow::kCompute).flops += n * op.work.tensor;
+    WaterfallTier& hbm = Row(WaterfallRow::kHbm);
+    hbm.moved += n * traffic.hbm();
+    hbm.weights += n * traffic.hbm_weights;
+    hbm.kv += n * traffic.hbm_kv;
+    hbm.activations += n * traffic.hbm_activations;
+    Row(WaterfallRow::kL2).moved += n * traffic.l2;
+    if (const auto* shape = std::get_if<CollectiveShape>(&op.shape)) {
+      WaterfallTier& link = Row(RowOf(ResourceOf(shape->tier)));
+      link.moved += n * traffic.link;
+      link.activations += n * traffic.link;
+    }
+  }
+
+  const HardwareView& hardware_;
+  PhaseEstimate step_;
+  Seconds tensor_at_peak_;
+};
+
+}  // namespace
+
+absl::string_view WaterfallRowName(WaterfallRow row) {
+  switch (row) {
+    case WaterfallRow::kCompute:
+      return "compute";
+    case WaterfallRow::kSmem:
+      return "smem";
+    case WaterfallRow::kL2:
+      return "l2";
+    case WaterfallRow::kHbm:
+      return "hbm";
+    case WaterfallRow::kNvlink:
+      return "nvlink";
+    case WaterfallRow::kPcie:
+      return "pcie";
+    case WaterfallRow::kRdma:
+      return "rdma";
+    case WaterfallRow::kLaunch:
+      return "launch";
+    case WaterfallRow::kSync:
+      return "sync";
+    case WaterfallRow::kHost:
+      return "host";
+  }
+  return "";
+}
+
+PhaseEstimate Aggregate(const OpList& ops, const std::vector<OpTime>& times,
+                        const ForwardPass& pass, const HardwareView& hardware) {
+  Aggregation aggregation(hardware);
+  for (size_t i = 0; i < ops.size(); ++i) aggregation.Add(ops[i], times[i]);
+  return aggregation.Finish(pass);
+}
+
+std::string DumpEstimate(const PhaseEstimate& estimate) {
+  std::string text = absl::StrFormat(
+      "%s  floor=%.6g  overlapped=%.6g  ms=%.6g  serial=%.6g  p10=%.6g  "
+      "p90=%.6g  %s  tier=%s  mfu=%.4f  mbu=%.4f\n",
+      PhaseName(estimate.phase), ToMilliseconds(estimate.floor),
+      ToMilliseconds(estimate.overlapped), ToMilliseconds(estimate.estimate),
+      ToMilliseconds(estimate.serial), ToMilliseconds(estimate.p10),
+      ToMilliseconds(estimate.p90), BoundName(estimate.bound),
+      TierName(estimate.tier), estimate.model_flops_utilization,
+      estimate.memory_bandwidth_utilization);
+  for (int i = 0; i < kWaterfallRowCount; ++i) {
+    const WaterfallTier& row = estimate.waterfall[static_cast<size_t>(i)];
+    absl::StrAppendFormat(
+        &text,
+        "%-8s moved=%.15g weights=%.15g kv=%.15g act=%.15g flops=%.15g "
+        "busy_us=%.6g exposed_us=%.6g\n",
+        WaterfallRowName(static_cast<WaterfallRow>(i)), row.moved.value(),
+        row.weights.value(), row.kv.value(), row.activations.value(),
+        row.flops.value(), ToMicroseconds(row.busy),
+        ToMicroseconds(row.exposed));
+  }
+  return text;
+}
+
+}  // namespace mansard::model

@@ -1,0 +1,80 @@
+// The main job as one call: a resolved target and a pass -> the answer.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "model/base/violations.h"
+#include "model/estimate/aggregate.h"
+#include "model/estimate/memory.h"
+#include "model/hardware/hardware_profile.h"
+#include "model/lower/lower.h"
+#include "model/workload/layout.h"
+
+namespace mansard::model {
+
+// What a caller asks to be estimated, names already looked up.
+struct TargetSpec {
+  std::shared_ptr<const ModelGraph> graph;
+  std::shared_ptr<const HardwareProfile> hardware;
+  const Fabric* fabric = nullptr;      // One of the profile's.
+  const KernelStack* stack = nullptr;  // One of the profile's.
+  Parallelism parallelism;
+  // Empty: the graph's own.
+  std::optional<Format> weights;
+  std::optional<Format> activations;
+  std::optional<Format> kv_cache;
+  std::optional<int> kv_heads;
+};
+
+// A combination that was checked: every op it lowers to can be priced.
+// Immutable; may be shared between threads.
+class Target {
+ public:
+  // Violations are below "parallelism", "precision", "kv_head_count".
+  // A format that the device or the stack cannot compute in is not a
+  // violation but an error: FAILED_PRECONDITION, whose message lists the
+  // supported formats; INVALID_ARGUMENT stands for `violations` not empty.
+  static absl::StatusOr<Target> Create(const TargetSpec& spec,
+                                       Violations& violations);
+
+  const ModelGraph& graph() const { return *graph_; }
+  const HardwareProfile& hardware() const { return *hardware_; }
+  const Layout& layout() const { return layout_; }
+  const PassFormats& formats() const { return formats_; }
+  HardwareView view() const { return {hardware_->device(), *fabric_, *stack_}; }
+  // What was assumed where sources are silent; shown with every answer.
+  const std::vector<std::string>& assumptions() const { return assumptions_; }
+  const std::vector<std::string>& warnings() const { return warnings_; }
+
+ private:
+  Target(std::shared_ptr<const ModelGraph> graph,
+         std::shared_ptr<const HardwareProfile> hardware, const Fabric* fabric,
+         const KernelStack* stack, Layout layout, PassFormats formats);
+  void Describe(bool weight_only);  // Fills the assumptions.
+
+  std::shared_ptr<const ModelGraph> graph_;
+  std::shared_ptr<const HardwareProfile> hardware_;
+  const Fabric* fabric_;
+  const KernelStack* stack_;
+  Layout layout_;
+  PassFormats formats_;
+  std::vector<std::string> assumptions_;
+  std::vector<std::string> warnings_;
+};
+
+struct Estimate {
+  OpList ops;
+  std::vector<OpTime> times;  // One an op.
+  PhaseEstimate phase;
+  MemoryFootprint memory;
+};
+
+// Lower -> Price -> Aggregate. Cannot fail: a Target and a ForwardPass are
+// complete by construction.
+Estimate EstimatePass(const Target& target, const ForwardPass& pass);
+
+}  // namespace mansard::model

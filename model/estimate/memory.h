@@ -1,0 +1,33 @@
+// What a rank holds, and whether it fits.
+#pragma once
+
+#include <cstdint>
+
+#include "model/base/units.h"
+#include "model/graph/model_graph.h"
+#include "model/hardware/device.h"
+#include "model/lower/lower.h"
+#include "model/workload/forward_pass.h"
+#include "model/workload/layout.h"
+
+namespace mansard::model {
+
+struct MemoryFootprint {
+  Bytes weights;   // With scales; embedding and head included.
+  Bytes kv_cache;  // All requests of the pass, new tokens included.
+  Bytes capacity;
+  int64_t kv_token_capacity =
+      0;  // Beside the weights, as windows are not full.
+  bool fits = false;
+
+  Bytes free() const { return capacity - weights - kv_cache; }
+};
+
+// Per rank. Activation workspace and framework reserve are not counted.
+// `ops` is the pass as lowered: the weights that it reads are the weights that
+// the rank holds, so time and memory cannot disagree.
+MemoryFootprint FootprintOf(const OpList& ops, const ModelGraph& graph,
+                            const ForwardPass& pass, const Layout& layout,
+                            const PassFormats& formats, const Device& device);
+
+}  // namespace mansard::model

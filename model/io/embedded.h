@@ -1,0 +1,19 @@
+// The data files compiled into the binary.
+#pragma once
+
+#include <vector>
+
+#include "absl/strings/string_view.h"
+
+namespace mansard::model {
+
+struct EmbeddedFile {
+  absl::string_view id;  // File name without extension.
+  absl::string_view text;
+};
+
+const std::vector<EmbeddedFile>& EmbeddedModels();
+const std::vector<EmbeddedFile>& EmbeddedFabrics();
+const std::vector<EmbeddedFile>& EmbeddedHardware();
+
+}  // namespace mansard::model

@@ -1,0 +1,212 @@
+#include "model/io/family_io.h"
+
+#include <algorithm>
+#include <iterator>
+#include <map>
+#include <set>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "model/io/family_formulas.h"
+#include "model/io/sourced_io.h"
+
+namespace mansard::model {
+namespace {
+
+using family_internal::Formula;
+
+struct TierPair {
+  v1::Tier wire;
+  Tier domain;
+};
+constexpr TierPair kTiers[] = {{v1::TIER_SPEC, Tier::kSpec},
+                               {v1::TIER_TRANSFERRED, Tier::kTransferred},
+                               {v1::TIER_CALIBRATED, Tier::kCalibrated}};
+
+FamilyFacts FactsFromProto(const v1::KernelFamily& proto,
+                           Violations& violations) {
+  FamilyFacts facts;
+  facts.id = proto.family();
+  facts.sigma = proto.residual_ratio();
+  bool known = false;
+  for (const TierPair& tier : kTiers) {
+    if (tier.wire == proto.tier()) {
+      facts.tier = tier.domain;
+      known = true;
+    }
+  }
+  if (!known) {
+    violations.Add("tier",
+                   "is required: TIER_SPEC, TIER_TRANSFERRED or "
+                   "TIER_CALIBRATED");
+  }
+  facts.provenance = ProvenanceFromProto(proto.provenance(), violations);
+  return facts;
+}
+
+// Values by name; what stands twice or belongs to no parameter of the formula
+// is a violation. Fills the provenance of single parameters.
+template <class Family>
+std::map<std::string, double> ReadValues(const v1::KernelFamily& proto,
+                                         FamilyFacts& facts,
+                                         Violations& violations) {
+  std::vector<std::string> known;
+  for (const auto& parameter : Formula<Family>::kParameters) {
+    known.push_back(parameter.name);
+  }
+  std::map<std::string, double> values;
+  for (int i = 0; i < proto.parameters_size(); ++i) {
+    const auto& read = proto.parameters(i);
+    Violations::Scope scope(violations,
+                            Indexed("parameters", static_cast<size_t>(i)));
+    const std::string& name = read.parameter();
+    if (std::find(known.begin(), known.end(), name) == known.end()) {
+      violations.Add("parameter",
+                     absl::StrCat("\"", name, "\" is no parameter of ",
+                                  Formula<Family>::kName, "; it has ",
+                                  absl::StrJoin(known, ", ")));
+      continue;
+    }
+    if (!values.emplace(name, read.value()).second) {
+      violations.Add("parameter",
+                     absl::StrCat("\"", name, "\" is there already"));
+    }
+    if (read.has_provenance()) {
+      facts.parameter_provenance[name] =
+          ProvenanceFromProto(read.provenance(), violations);
+    }
+  }
+  return values;
+}
+
+// Every required parameter; groups whole or absent, and one of them at least.
+template <class Family>
+void CheckComplete(const std::map<std::string, double>& values,
+                   Violations& violations) {
+  std::set<std::string> present;
+  for (const auto& parameter : Formula<Family>::kParameters) {
+    if (values.count(parameter.name) > 0) present.insert(parameter.group);
+  }
+  bool has_groups = false;
+  std::vector<std::string> optional_names;
+  for (const auto& parameter : Formula<Family>::kParameters) {
+    const std::string group = parameter.group;
+    if (!group.empty()) {
+      has_groups = true;
+      optional_names.push_back(parameter.name);
+    }
+    if (values.count(parameter.name) > 0) continue;
+    if (group.empty()) {
+      violations.Add("parameters",
+                     absl::StrCat("\"", parameter.name, "\" is missing"));
+    } else if (present.count(group) > 0) {
+      violations.Add("parameters",
+                     absl::StrCat("\"", parameter.name, "\" is missing; \"",
+                                  group, "\" is there in part"));
+    }
+  }
+  present.erase("");
+  if (has_groups && present.empty()) {
+    violations.Add("parameters",
+                   absl::StrCat("needs at least one of ",
+                                absl::StrJoin(optional_names, ", ")));
+  }
+}
+
+template <class Family>
+std::optional<KernelFamily> Read(const v1::KernelFamily& proto,
+                                 Violations& violations) {
+  const size_t before = violations.all().size();
+  Family family{};
+  family.facts = FactsFromProto(proto, violations);
+  const std::map<std::string, double> values =
+      ReadValues<Family>(proto, family.facts, violations);
+  CheckComplete<Family>(values, violations);
+  if (violations.all().size() != before) return std::nullopt;
+  for (const auto& parameter : Formula<Family>::kParameters) {
+    const auto value = values.find(parameter.name);
+    if (value != values.end()) parameter.set(family, value->second);
+  }
+  return family;
+}
+
+template <class Family>
+void WriteParameters(const Family& family, v1::KernelFamily& proto) {
+  for (const auto& parameter : Formula<Family>::kParameters) {
+    const std::optional<double> value = parameter.get(family);
+    if (!value) continue;
+    auto& written = *proto.add_parameters();
+    written.set_parameter(parameter.name);
+    written.set_value(*value);
+    const auto own = family.facts.parameter_provenance.find(parameter.name);
+    if (own != family.facts.parameter_provenance.end()) {
+      *written.mutable_provenance() = ProvenanceToProto(own->second);
+    }
+  }
+}
+
+using Reader = std::optional<KernelFamily> (*)(const v1::KernelFamily&,
+                                               Violations&);
+struct NamedReader {
+  const char* formula;
+  Reader read;
+};
+template <class Family>
+constexpr NamedReader ReaderOf() {
+  return {Formula<Family>::kName, &Read<Family>};
+}
+constexpr NamedReader kReaders[] = {
+    ReaderOf<GemmFamily>(), ReaderOf<DecodeAttentionFamily>(),
+    ReaderOf<PrefillAttentionFamily>(), ReaderOf<ElementwiseFamily>(),
+    ReaderOf<CollectiveFamily>()};
+static_assert(std::size(kReaders) == std::variant_size_v<KernelFamily>);
+
+}  // namespace
+
+std::optional<KernelFamily> FamilyFromProto(const v1::KernelFamily& proto,
+                                            Violations& violations) {
+  for (const NamedReader& reader : kReaders) {
+    if (proto.formula() == reader.formula) {
+      return reader.read(proto, violations);
+    }
+  }
+  violations.Add("formula",
+                 absl::StrCat("\"", proto.formula(),
+                              "\" is unknown; known: ", FormulaNames()));
+  return std::nullopt;
+}
+
+v1::KernelFamily FamilyToProto(const KernelFamily& family) {
+  v1::KernelFamily proto;
+  const FamilyFacts& facts = FactsOf(family);
+  proto.set_family(facts.id);
+  proto.set_formula(std::string(FormulaOf(family)));
+  proto.set_residual_ratio(facts.sigma);
+  for (const TierPair& tier : kTiers) {
+    if (tier.domain == facts.tier) proto.set_tier(tier.wire);
+  }
+  *proto.mutable_provenance() = ProvenanceToProto(facts.provenance);
+  std::visit([&](const auto& typed) { WriteParameters(typed, proto); }, family);
+  return proto;
+}
+
+const FamilyFacts& FactsOf(const KernelFamily& family) {
+  return std::visit(
+      [](const auto& typed) -> const FamilyFacts& { return typed.facts; },
+      family);
+}
+
+absl::string_view FormulaOf(const KernelFamily& family) {
+  return kReaders[family.index()].formula;
+}
+
+std::string FormulaNames() {
+  return absl::StrJoin(kReaders, ", ",
+                       [](std::string* out, const NamedReader& reader) {
+                         absl::StrAppend(out, reader.formula);
+                       });
+}
+
+}  // namespace mansard::model

@@ -1,0 +1,32 @@
+// ModelGraph between its proto and the domain. The only door for graphs.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "absl/strings/string_view.h"
+#include "mansard/v1/catalog.pb.h"
+#include "model/base/violations.h"
+#include "model/graph/model_graph.h"
+
+namespace mansard::model {
+
+// `id` is the catalog id, or empty for an inline graph. Violations name the
+// proto's fields.
+std::optional<ModelGraph> GraphFromProto(const v1::ModelGraph& proto,
+                                         absl::string_view id,
+                                         Violations& violations);
+// Complete, with size and revision; `name` only when the graph has an id.
+v1::ModelGraph GraphToProto(const ModelGraph& graph);
+
+// A format field: empty stays empty, an unknown name is a violation that lists
+// the known ones.
+std::optional<Format> FormatFromProto(absl::string_view name,
+                                      absl::string_view field,
+                                      Violations& violations);
+
+// 12 hex digits of a content hash (FNV-1a, 64 bit) of `bytes`: equal content,
+// equal revision, on every machine.
+std::string ContentHash(absl::string_view bytes);
+
+}  // namespace mansard::model

@@ -1,0 +1,320 @@
+#include "model/io/stack_io.h"
+
+#include <algorithm>
+#include <iterator>
+#include <map>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "model/io/family_io.h"
+#include "model/io/graph_io.h"
+#include "model/io/sourced_io.h"
+
+namespace mansard::model {
+namespace {
+
+constexpr const char* kGemm = "gemm";
+constexpr const char* kDecode = "attention_decode";
+constexpr const char* kPrefill = "attention_prefill";
+constexpr const char* kElementwise = "elementwise";
+constexpr const char* kCollective = "collective";
+// In the order of KernelFamily's alternatives: the formula that an op kind
+// runs on is the one at the same index.
+constexpr const char* kOpKinds[] = {kGemm, kDecode, kPrefill, kElementwise,
+                                    kCollective};
+
+struct NamedFamily {
+  KernelFamily family;
+  int position = 0;  // In the proto.
+  bool used = false;
+};
+using FamilyMap = std::map<std::string, NamedFamily>;
+
+// Bindings by what they serve; the key is a format, a tier, or "" for all that
+// have no binding of their own.
+using BindingMap = std::map<std::string, std::string>;
+struct Bindings {
+  std::map<std::string, BindingMap> by_op_kind;
+
+  // The family for a key of an op kind; null where none.
+  const std::string* Find(const std::string& op_kind,
+                          const std::string& key) const {
+    const auto op = by_op_kind.find(op_kind);
+    if (op == by_op_kind.end()) return nullptr;
+    auto found = op->second.find(key);
+    if (found == op->second.end()) found = op->second.find("");
+    return found == op->second.end() ? nullptr : &found->second;
+  }
+};
+
+// `ids` gets every id, also of families that could not be read.
+FamilyMap ReadFamilies(const v1::KernelStack& proto, std::set<std::string>& ids,
+                       Violations& violations) {
+  FamilyMap families;
+  for (int i = 0; i < proto.families_size(); ++i) {
+    Violations::Scope scope(violations,
+                            Indexed("families", static_cast<size_t>(i)));
+    const std::string& id = proto.families(i).family();
+    if (!ids.insert(id).second) {
+      violations.Add("family", absl::StrCat("\"", id, "\" is there already"));
+      continue;
+    }
+    std::optional<KernelFamily> family =
+        FamilyFromProto(proto.families(i), violations);
+    if (family) families.emplace(id, NamedFamily{*std::move(family), i});
+  }
+  return families;
+}
+
+// The key of a binding, in canonical spelling; empty optional where it breaks
+// a rule.
+std::optional<std::string> BindingKey(const v1::KernelStack::Binding& binding,
+                                      Violations& violations) {
+  const size_t before = violations.all().size();
+  std::string key;
+  if (!binding.precision().empty()) {
+    if (binding.op_kind() != kGemm) {
+      violations.Add("precision", "is only for op_kind \"gemm\"");
+    } else if (const std::optional<Format> format = FormatFromProto(
+                   binding.precision(), "precision", violations)) {
+      key = std::string(TraitsOf(*format).name);
+    }
+  }
+  if (!binding.tier().empty()) {
+    if (binding.op_kind() != kCollective) {
+      violations.Add("tier", "is only for op_kind \"collective\"");
+    } else if (!ParseLinkTier(binding.tier())) {
+      violations.Add("tier", absl::StrCat("\"", binding.tier(),
+                                          "\" is unknown; known: nvlink, "
+                                          "pcie, rdma"));
+    } else {
+      key = binding.tier();
+    }
+  }
+  if (violations.all().size() != before) return std::nullopt;
+  return key;
+}
+
+// Whether the binding's family exists and fits its op kind.
+void CheckBoundFamily(const v1::KernelStack::Binding& binding, size_t op_kind,
+                      const FamilyMap& families,
+                      const std::set<std::string>& ids,
+                      Violations& violations) {
+  if (ids.count(binding.family()) == 0) {
+    violations.Add("family", absl::StrCat("\"", binding.family(),
+                                          "\" is no family of this stack; it "
+                                          "has ",
+                                          absl::StrJoin(ids, ", ")));
+    return;
+  }
+  const auto bound = families.find(binding.family());
+  // A family that could not be read has its own violations.
+  if (bound == families.end()) return;
+  if (bound->second.family.index() != op_kind) {
+    violations.Add("family",
+                   absl::StrCat("\"", binding.family(), "\" has formula ",
+                                FormulaOf(bound->second.family),
+                                ", which does not serve op_kind \"",
+                                binding.op_kind(), "\""));
+  }
+}
+
+Bindings ReadBindings(const v1::KernelStack& proto, const FamilyMap& families,
+                      const std::set<std::string>& ids,
+                      Violations& violations) {
+  Bindings bindings;
+  for (int i = 0; i < proto.bindings_size(); ++i) {
+    Violations::Scope scope(violations,
+                            Indexed("bindings", static_cast<size_t>(i)));
+    const auto& binding = proto.bindings(i);
+    const auto* kind =
+        std::find(std::begin(kOpKinds), std::end(kOpKinds), binding.op_kind());
+    if (kind == std::end(kOpKinds)) {
+      violations.Add("op_kind", absl::StrCat("\"", binding.op_kind(),
+                                             "\" is unknown; known: ",
+                                             absl::StrJoin(kOpKinds, ", ")));
+      continue;
+    }
+    CheckBoundFamily(binding, static_cast<size_t>(kind - kOpKinds), families,
+                     ids, violations);
+    const std::optional<std::string> key = BindingKey(binding, violations);
+    if (!key) continue;
+    if (!bindings.by_op_kind[*kind].emplace(*key, binding.family()).second) {
+      violations.Add("", absl::StrCat("op_kind \"", *kind, "\"",
+                                      key->empty() ? "" : " for ", *key,
+                                      " is bound already"));
+    }
+  }
+  for (const char* kind : kOpKinds) {
+    if (kind == std::string(kCollective)) continue;
+    if (bindings.by_op_kind.count(kind) == 0) {
+      violations.Add("bindings",
+                     absl::StrCat("has none of op_kind \"", kind, "\""));
+    }
+  }
+  return bindings;
+}
+
+// Precondition: the binding and its family were checked.
+template <class Family>
+const Family& Bound(const Bindings& bindings, const char* op_kind,
+                    FamilyMap& families) {
+  NamedFamily& named = families.find(*bindings.Find(op_kind, ""))->second;
+  named.used = true;
+  return std::get<Family>(named.family);
+}
+
+void BindGemm(const Bindings& bindings, FamilyMap& families,
+              KernelStackSpec& spec) {
+  // Families keep the order in which the proto lists them.
+  std::map<int, std::string> by_position;
+  for (Format format : AllFormats()) {
+    const std::string* id =
+        bindings.Find(kGemm, std::string(TraitsOf(format).name));
+    if (id == nullptr) continue;
+    NamedFamily& named = families.find(*id)->second;
+    named.used = true;
+    by_position[named.position] = *id;
+  }
+  std::map<std::string, int> index_of;
+  for (const auto& [position, id] : by_position) {
+    index_of[id] = static_cast<int>(spec.gemm.size());
+    spec.gemm.push_back(std::get<GemmFamily>(families.find(id)->second.family));
+  }
+  for (Format format : AllFormats()) {
+    const std::string* id =
+        bindings.Find(kGemm, std::string(TraitsOf(format).name));
+    spec.gemm_by_format[static_cast<size_t>(format)] =
+        id == nullptr ? -1 : index_of[*id];
+  }
+}
+
+void BindCollectives(const Bindings& bindings, FamilyMap& families,
+                     KernelStackSpec& spec) {
+  for (size_t tier = 0; tier < kLinkTierCount; ++tier) {
+    const std::string* id = bindings.Find(
+        kCollective, std::string(LinkTierName(static_cast<LinkTier>(tier))));
+    if (id == nullptr) continue;
+    NamedFamily& named = families.find(*id)->second;
+    named.used = true;
+    spec.collectives[tier] = std::get<CollectiveFamily>(named.family);
+  }
+}
+
+HostCost HostFromProto(const v1::HostCost& proto, Violations& violations) {
+  Violations::Scope scope(violations, "host");
+  HostCost host;
+  host.step = Seconds::Of(proto.step_seconds());
+  host.request = Seconds::Of(proto.request_seconds());
+  host.prefill_token = Seconds::Of(proto.prefill_token_seconds());
+  host.eager_launch = Seconds::Of(proto.eager_launch_seconds());
+  host.cuda_graphs = proto.cuda_graphs();
+  host.provenance = ProvenanceFromProto(proto.provenance(), violations);
+  return host;
+}
+
+void AddGemmBindings(const KernelStackSpec& spec, v1::KernelStack& proto) {
+  const auto add = [&](int family, absl::string_view precision) {
+    auto& binding = *proto.add_bindings();
+    binding.set_op_kind(kGemm);
+    binding.set_precision(std::string(precision));
+    binding.set_family(spec.gemm[static_cast<size_t>(family)].facts.id);
+  };
+  const auto serves = [&](int family) {
+    return std::count(spec.gemm_by_format.begin(), spec.gemm_by_format.end(),
+                      family);
+  };
+  int fallback = -1;
+  if (serves(-1) == 0) {
+    fallback = 0;
+    for (int i = 1; i < static_cast<int>(spec.gemm.size()); ++i) {
+      if (serves(i) > serves(fallback)) fallback = i;
+    }
+    add(fallback, "");
+  }
+  for (Format format : AllFormats()) {
+    const int family = spec.gemm_by_format[static_cast<size_t>(format)];
+    if (family != -1 && family != fallback) add(family, TraitsOf(format).name);
+  }
+}
+
+}  // namespace
+
+std::optional<KernelStack> KernelStackFromProto(const v1::KernelStack& proto,
+                                                Violations& violations) {
+  const size_t before = violations.all().size();
+  KernelStackSpec spec;
+  spec.id = proto.stack();
+  std::set<std::string> ids;
+  FamilyMap families = ReadFamilies(proto, ids, violations);
+  const Bindings bindings = ReadBindings(proto, families, ids, violations);
+  spec.host = HostFromProto(proto.host(), violations);
+  spec.fusion.residual_into_norm = proto.fusion().residual_into_norm();
+  if (violations.all().size() != before) return std::nullopt;
+
+  BindGemm(bindings, families, spec);
+  spec.attention_decode =
+      Bound<DecodeAttentionFamily>(bindings, kDecode, families);
+  spec.attention_prefill =
+      Bound<PrefillAttentionFamily>(bindings, kPrefill, families);
+  spec.elementwise = Bound<ElementwiseFamily>(bindings, kElementwise, families);
+  BindCollectives(bindings, families, spec);
+  for (const auto& [id, named] : families) {
+    if (!named.used) {
+      violations.Add(
+          Indexed("families", static_cast<size_t>(named.position)),
+          absl::StrCat("\"", id, "\" serves nothing: no binding leads to it"));
+    }
+  }
+  std::optional<KernelStack> stack =
+      KernelStack::Create(std::move(spec), violations);
+  if (violations.all().size() != before) return std::nullopt;
+  return stack;
+}
+
+v1::KernelStack KernelStackToProto(const KernelStack& stack) {
+  const KernelStackSpec& spec = stack.spec();
+  v1::KernelStack proto;
+  proto.set_stack(spec.id);
+  AddGemmBindings(spec, proto);
+  for (const GemmFamily& family : spec.gemm) {
+    *proto.add_families() = FamilyToProto(family);
+  }
+  const auto add = [&](const char* op_kind, const KernelFamily& family) {
+    auto& binding = *proto.add_bindings();
+    binding.set_op_kind(op_kind);
+    binding.set_family(FactsOf(family).id);
+    *proto.add_families() = FamilyToProto(family);
+  };
+  add(kDecode, spec.attention_decode);
+  add(kPrefill, spec.attention_prefill);
+  add(kElementwise, spec.elementwise);
+  std::set<std::string> written;
+  for (size_t tier = 0; tier < kLinkTierCount; ++tier) {
+    if (!spec.collectives[tier]) continue;
+    const CollectiveFamily& family = *spec.collectives[tier];
+    auto& binding = *proto.add_bindings();
+    binding.set_op_kind(kCollective);
+    binding.set_tier(std::string(LinkTierName(static_cast<LinkTier>(tier))));
+    binding.set_family(family.facts.id);
+    if (written.insert(family.facts.id).second) {
+      *proto.add_families() = FamilyToProto(family);
+    }
+  }
+  auto& host = *proto.mutable_host();
+  host.set_step_seconds(spec.host.step.value());
+  host.set_request_seconds(spec.host.request.value());
+  host.set_prefill_token_seconds(spec.host.prefill_token.value());
+  host.set_eager_launch_seconds(spec.host.eager_launch.value());
+  host.set_cuda_graphs(spec.host.cuda_graphs);
+  *host.mutable_provenance() = ProvenanceToProto(spec.host.provenance);
+  proto.mutable_fusion()->set_residual_into_norm(
+      spec.fusion.residual_into_norm);
+  return proto;
+}
+
+}  // namespace mansard::model

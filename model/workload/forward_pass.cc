@@ -1,0 +1,100 @@
+#include "model/workload/forward_pass.h"
+
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+
+namespace mansard::model {
+namespace {
+
+void CheckGroup(const RequestGroup& group, int64_t max_context,
+                Violations& violations) {
+  violations.CheckRange("request_count",
+                        static_cast<double>(group.request_count), 1,
+                        ForwardPass::kMaxRequests);
+  const bool new_ok = violations.CheckRange(
+      "new_token_count", static_cast<double>(group.new_tokens), 1,
+      ForwardPass::kMaxNewTokens);
+  // The context rule below is the upper limit.
+  if (group.prior_tokens < 0) {
+    violations.Add("prior_token_count", absl::StrCat("is ", group.prior_tokens,
+                                                     "; must not be negative"));
+  } else if (new_ok && group.prior_tokens > max_context - group.new_tokens) {
+    violations.Add(
+        "prior_token_count",
+        absl::StrCat(
+            "is ", group.prior_tokens, ", which with ", group.new_tokens,
+            " new tokens exceeds the model's ",
+            "longest context; allowed: 0 to ",
+            max_context > group.new_tokens ? max_context - group.new_tokens : 0,
+            " (max_context_token_count ", max_context, ")"));
+  }
+}
+
+}  // namespace
+
+absl::string_view PhaseName(Phase phase) {
+  switch (phase) {
+    case Phase::kPrefill:
+      return "prefill";
+    case Phase::kDecode:
+      return "decode";
+    case Phase::kMixed:
+      return "mixed";
+  }
+  return "";
+}
+
+std::optional<ForwardPass> ForwardPass::Create(std::vector<RequestGroup> groups,
+                                               int64_t max_context,
+                                               Violations& violations) {
+  const size_t before = violations.all().size();
+  if (groups.empty() || groups.size() > kMaxGroups) {
+    violations.Add("groups",
+                   absl::StrCat("has ", groups.size(),
+                                " entries; allowed: 1 to ", kMaxGroups));
+    return std::nullopt;
+  }
+  double tokens = 0;  // Cannot overflow.
+  for (size_t i = 0; i < groups.size(); ++i) {
+    Violations::Scope scope(violations, Indexed("groups", i));
+    CheckGroup(groups[i], max_context, violations);
+    tokens += static_cast<double>(groups[i].request_count) *
+              static_cast<double>(groups[i].new_tokens);
+  }
+  if (violations.all().size() != before) return std::nullopt;
+  if (tokens > static_cast<double>(kMaxTotalTokens)) {
+    violations.Add(
+        "groups",
+        absl::StrCat("compute ", static_cast<int64_t>(tokens),
+                     " tokens in one pass; allowed: 1 to ", kMaxTotalTokens));
+    return std::nullopt;
+  }
+  return ForwardPass(std::move(groups));
+}
+
+ForwardPass::ForwardPass(std::vector<RequestGroup> groups)
+    : groups_(std::move(groups)) {
+  bool prefills = false;
+  bool decodes = false;
+  for (const RequestGroup& group : groups_) {
+    total_new_tokens_ += group.total_new_tokens();
+    request_count_ += group.request_count;
+    switch (group.role) {
+      case Role::kPrefill:
+        prefills = true;
+        prefill_tokens_ += group.total_new_tokens();
+        logit_positions_ += group.request_count;
+        break;
+      case Role::kDecode:
+        decodes = true;
+        logit_positions_ += group.total_new_tokens();
+        break;
+    }
+  }
+  phase_ = prefills && decodes ? Phase::kMixed
+           : prefills          ? Phase::kPrefill
+                               : Phase::kDecode;
+}
+
+}  // namespace mansard::model

@@ -1,0 +1,96 @@
+#include "model/workload/layout.h"
+
+#include <string>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "tests/toy/toy_hardware.h"
+#include "tests/toy/toy_models.h"
+
+namespace mansard::model {
+namespace {
+
+using ::testing::HasSubstr;
+
+Fabric ToyFabric() {
+  Violations violations;
+  return *Fabric::Create(mansard::testing::ToyHardware().fabric, violations);
+}
+
+// 8 KV heads, 64 query heads, width 28672: Llama-3.1-70B's.
+std::shared_ptr<const ModelGraph> Graph(int query_heads = 64, int kv_heads = 8,
+                                        int64_t width = 28672) {
+  ModelGraphSpec spec = mansard::testing::TinyGraph();
+  spec.layer_kinds[0].attention.query_heads = query_heads;
+  spec.layer_kinds[0].attention.kv_heads = kv_heads;
+  spec.layer_kinds[0].feed_forward.intermediate_size = width;
+  spec.vocabulary_size = 128257;
+  return mansard::testing::BuildGraph(spec);
+}
+
+std::string ErrorOf(const Parallelism& parallelism, const ModelGraph& graph) {
+  Violations violations;
+  EXPECT_FALSE(
+      Layout::Create(parallelism, graph, ToyFabric(), violations).has_value());
+  return std::string(violations.ToStatus().message());
+}
+
+TEST(Layout, ShardsHeadsWidthAndVocabulary) {
+  struct Case {
+    int tensor, kv_heads, want_kv, want_query;
+    int64_t want_width, want_vocabulary;
+  };
+  const Case kCases[] = {
+      {0, 8, 8, 64, 28672, 128257}, {1, 8, 8, 64, 28672, 128257},
+      {2, 8, 4, 32, 14336, 64129},  {8, 8, 1, 8, 3584, 16033},
+      {8, 2, 1, 8, 3584, 16033},  // Each KV head on four ranks.
+      {8, 1, 1, 8, 3584, 16033},
+  };
+  for (const Case& c : kCases) {
+    const auto graph = Graph(64, c.kv_heads);
+    Violations violations;
+    const auto layout =
+        Layout::Create({.tensor = c.tensor}, *graph, ToyFabric(), violations);
+    ASSERT_TRUE(layout.has_value()) << violations.ToStatus();
+    const LayerKind& kind = graph->spec().layer_kinds[0];
+    EXPECT_EQ(layout->KvHeadsPerRank(kind.attention), c.want_kv);
+    EXPECT_EQ(layout->QueryHeadsPerRank(kind.attention), c.want_query);
+    EXPECT_EQ(layout->IntermediatePerRank(kind.feed_forward), c.want_width);
+    EXPECT_EQ(layout->VocabularyPerRank(*graph), c.want_vocabulary);
+    EXPECT_EQ(layout->tensor_tier().has_value(), c.tensor > 1);
+  }
+}
+
+TEST(Layout, NamesTheRuleAndTheLegalSizes) {
+  EXPECT_EQ(ErrorOf({.tensor = 3}, *Graph()),
+            "tensor_size: is 3, which does not divide the query heads, 64; "
+            "allowed: 1, 2, 4, 8");
+  EXPECT_EQ(ErrorOf({.tensor = 6}, *Graph(24, 4)),
+            "tensor_size: is 6, which neither divides the KV heads, 4, nor is "
+            "a multiple of them; allowed: 1, 2, 4, 8");
+  EXPECT_EQ(ErrorOf({.tensor = 4}, *Graph(64, 8, 30)),
+            "tensor_size: is 4, which does not divide the feed-forward width, "
+            "30; allowed: 1, 2");
+  EXPECT_THAT(ErrorOf({.tensor = 16}, *Graph()),
+              HasSubstr("exceeds the 8 devices of one node of fabric "
+                        "\"toy-fabric\"; allowed: 1, 2, 4, 8"));
+  EXPECT_THAT(ErrorOf({.tensor = -2}, *Graph()), HasSubstr("is -2"));
+}
+
+TEST(Layout, NamesEverySizeThatIsNotModelled) {
+  const std::string error =
+      ErrorOf({.tensor = 5, .pipeline = 2, .expert = 4, .data = -1, .nodes = 2},
+              *Graph());
+  for (const char* want :
+       {"tensor_size: is 5", "pipeline_size: is 2", "expert_size: is 4",
+        "data_size: is -1", "node_count: is 2"}) {
+    EXPECT_THAT(error, HasSubstr(want));
+  }
+  Violations violations;
+  EXPECT_TRUE(Layout::Create({.tensor = 2, .pipeline = 1, .data = 1}, *Graph(),
+                             ToyFabric(), violations)
+                  .has_value());
+}
+
+}  // namespace
+}  // namespace mansard::model

@@ -1,0 +1,80 @@
+// The three stages as text, against files in tests/golden. UPDATE_GOLDENS=1
+// rewrites them. The toy hardware has round numbers, so that a reader can work
+// a line out by hand.
+
+#include <cstdlib>
+#include <fstream>
+#include <sstream>
+#include <string>
+
+#include "gtest/gtest.h"
+#include "model/estimate/estimate.h"
+#include "model/io/shipped.h"
+#include "tests/toy/toy_hardware.h"
+#include "tests/toy/toy_models.h"
+
+namespace mansard::testing {
+namespace {
+
+using model::Role;
+
+std::string Path(const std::string& name) {
+  return std::string(MANSARD_SOURCE_DIR "/tests/golden/") + name + ".txt";
+}
+
+void ExpectGolden(const std::string& name, const std::string& text) {
+  if (std::getenv("UPDATE_GOLDENS") != nullptr) {
+    std::ofstream(Path(name)) << text;
+    return;
+  }
+  std::ifstream file(Path(name));
+  ASSERT_TRUE(file) << "no golden " << Path(name);
+  std::stringstream golden;
+  golden << file.rdbuf();
+  EXPECT_EQ(text, golden.str()) << "in " << Path(name);
+}
+
+std::string AllStages(const model::Target& target,
+                      const model::ForwardPass& pass) {
+  const model::Estimate estimate = EstimatePass(target, pass);
+  return "== lower\n" + model::DumpOps(estimate.ops, target.graph()) +
+         "== price\n" +
+         model::DumpTimes(estimate.ops, estimate.times, target.graph()) +
+         "== aggregate\n" + model::DumpEstimate(estimate.phase);
+}
+
+model::Target ToyTarget(int tensor) {
+  model::ModelGraphSpec spec = TinyGraph();
+  spec.layer_kinds[0].attention.qk_norm = true;
+  spec.layer_kinds[0].attention.qkv_bias = true;
+  return BuildTarget(TargetOn(BuildGraph(spec), ToyHardware().Build(), tensor));
+}
+
+TEST(Golden, ToyDecode) {
+  ExpectGolden("toy_decode", AllStages(ToyTarget(1), DecodePass(3, 100)));
+}
+
+TEST(Golden, ToyMixedOnTwoRanks) {
+  ExpectGolden("toy_mixed_tp2",
+               AllStages(ToyTarget(2), BuildPass({{Role::kPrefill, 1, 64, 32},
+                                                  {Role::kDecode, 4, 2, 50}})));
+}
+
+TEST(Golden, ToyFp8) {
+  model::TargetSpec spec =
+      TargetOn(BuildGraph(TinyGraph()), ToyHardware().Build());
+  spec.weights = spec.activations = model::Format::kFp8E4m3;
+  ExpectGolden("toy_fp8", AllStages(BuildTarget(spec), PrefillPass(2, 32)));
+}
+
+TEST(Golden, Llama70bOnEightH100) {
+  const absl::StatusOr<model::ShippedData> shipped = model::LoadShippedData();
+  ASSERT_TRUE(shipped.ok()) << shipped.status();
+  const model::Target target =
+      BuildTarget(TargetOn(shipped->graphs.at("llama-3.1-70b"),
+                           shipped->profiles.at("h100-sxm"), 8));
+  ExpectGolden("llama_70b_h100_tp8", AllStages(target, DecodePass(64, 4096)));
+}
+
+}  // namespace
+}  // namespace mansard::testing

@@ -1,0 +1,323 @@
+// What physics demands of every estimate, over the shipped devices and models
+// and a grid of passes.
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "gtest/gtest.h"
+#include "model/estimate/estimate.h"
+#include "model/io/shipped.h"
+#include "tests/toy/toy_hardware.h"
+#include "tests/toy/toy_models.h"
+
+namespace mansard::testing {
+namespace {
+
+using model::Estimate;
+using model::ForwardPass;
+using model::PhaseEstimate;
+using model::Role;
+using model::Seconds;
+
+const model::ShippedData& Shipped() {
+  static const model::ShippedData* const kData = [] {
+    auto data = model::LoadShippedData();
+    if (!data.ok()) std::abort();
+    return new model::ShippedData(*std::move(data));
+  }();
+  return *kData;
+}
+
+std::vector<ForwardPass> Passes() {
+  std::vector<ForwardPass> passes;
+  for (int64_t batch : {1, 3, 64, 700}) {
+    for (int64_t context : {1, 127, 4096, 40000}) {
+      passes.push_back(DecodePass(batch, context));
+    }
+  }
+  for (int64_t tokens : {1, 100, 2048, 16384}) {
+    passes.push_back(PrefillPass(1, tokens));
+    passes.push_back(PrefillPass(3, tokens));
+  }
+  passes.push_back(BuildPass({{Role::kPrefill, 1, 512, 1024},
+                              {Role::kDecode, 32, 1, 3000},
+                              {Role::kDecode, 4, 4, 100}}));
+  return passes;
+}
+
+// Calls `check` for every shipped model, device, legal tensor size and pass.
+void ForAll(const std::function<void(const model::Target&, const ForwardPass&)>&
+                check) {
+  for (const auto& [graph_id, graph] : Shipped().graphs) {
+    for (const auto& [profile_id, profile] : Shipped().profiles) {
+      for (int tensor : {1, 2, 8}) {
+        const model::Target target =
+            BuildTarget(TargetOn(graph, profile, tensor));
+        for (const ForwardPass& pass : Passes()) {
+          SCOPED_TRACE(::testing::Message()
+                       << graph_id << " on " << profile_id << " tp " << tensor
+                       << " " << model::PhaseName(pass.phase()) << " "
+                       << pass.total_new_tokens() << " tokens, first context "
+                       << pass.groups()[0].context());
+          check(target, pass);
+          if (::testing::Test::HasFailure()) return;
+        }
+      }
+    }
+  }
+}
+
+// Relative difference that rounding of sums explains.
+constexpr double kRounding = 1e-12;
+
+void ExpectSame(double actual, double expected, const char* what) {
+  EXPECT_NEAR(actual, expected, kRounding * std::abs(expected)) << what;
+}
+
+TEST(Properties, FloorOverlappedEstimateSerialAreInOrder) {
+  ForAll([](const model::Target& target, const ForwardPass& pass) {
+    const Estimate estimate = EstimatePass(target, pass);
+    for (size_t i = 0; i < estimate.ops.size(); ++i) {
+      const model::OpTime& time = estimate.times[i];
+      const std::string op = model::OpName(estimate.ops[i], target.graph());
+      EXPECT_LE(time.floor, time.overlapped) << op;
+      EXPECT_LE(time.overlapped, time.estimate) << op;
+      EXPECT_LE(time.estimate, time.serial) << op;
+      EXPECT_LE(time.floor, time.p10) << op;
+      EXPECT_LE(time.p10, time.estimate) << op;
+      EXPECT_LE(time.estimate, time.p90) << op;
+      EXPECT_TRUE(std::isfinite(time.serial.value())) << op;
+      EXPECT_GE(time.floor, Seconds::Zero()) << op;
+    }
+    const PhaseEstimate& step = estimate.phase;
+    EXPECT_GT(step.floor, Seconds::Zero());
+    EXPECT_LE(step.floor, step.overlapped);
+    EXPECT_LE(step.p10, step.estimate);
+    EXPECT_LE(step.estimate, step.p90);
+    EXPECT_LE(step.model_flops_utilization, 1);
+    EXPECT_LE(step.memory_bandwidth_utilization, 1);
+  });
+}
+
+TEST(Properties, AttributionAndWaterfallSumToTheStep) {
+  ForAll([](const model::Target& target, const ForwardPass& pass) {
+    const Estimate estimate = EstimatePass(target, pass);
+    Seconds of_ops, of_rows, of_bounds;
+    model::Bytes weights, kv;
+    for (size_t i = 0; i < estimate.ops.size(); ++i) {
+      const model::OpTime& time = estimate.times[i];
+      Seconds attributed;
+      for (Seconds part : time.attributed) {
+        EXPECT_GE(part, Seconds::Zero());
+        attributed += part;
+      }
+      ExpectSame(attributed.value(), time.estimate.value(), "op");
+      of_ops += estimate.ops[i].repeat * time.estimate;
+      weights += estimate.ops[i].repeat * estimate.ops[i].work.weights;
+      kv += estimate.ops[i].repeat *
+            (estimate.ops[i].work.kv_read + estimate.ops[i].work.kv_write);
+    }
+    for (const model::WaterfallTier& row : estimate.phase.waterfall) {
+      EXPECT_GE(row.exposed, Seconds::Zero());
+      of_rows += row.exposed;
+    }
+    for (Seconds bound : estimate.phase.bound_times) of_bounds += bound;
+    ExpectSame(of_ops.value(), estimate.phase.estimate.value(), "ops");
+    ExpectSame(of_rows.value(), estimate.phase.estimate.value(), "rows");
+    ExpectSame(of_bounds.value(), estimate.phase.estimate.value(), "bounds");
+    const auto& hbm =
+        estimate.phase
+            .waterfall[static_cast<size_t>(model::WaterfallRow::kHbm)];
+    ExpectSame(hbm.weights.value(), weights.value(), "weights");
+    ExpectSame(hbm.kv.value(), kv.value(), "kv");
+    ExpectSame(hbm.moved.value(),
+               (hbm.weights + hbm.kv + hbm.activations).value(), "hbm");
+  });
+}
+
+struct Times {
+  Seconds floor, estimate;
+};
+
+Times TimesOf(const model::Target& target, const ForwardPass& pass) {
+  const PhaseEstimate step = EstimatePass(target, pass).phase;
+  return {step.floor, step.estimate};
+}
+
+TEST(Properties, MonotoneInBatchContextAndTokens) {
+  for (const auto& [id, profile] : Shipped().profiles) {
+    SCOPED_TRACE(id);
+    const model::Target target =
+        BuildTarget(TargetOn(Shipped().graphs.at("llama-3.1-8b"), profile));
+    const auto check = [&](const std::function<ForwardPass(int64_t)>& pass,
+                           const char* what) {
+      Times last{};
+      for (int64_t size = 1; size < 20000; size += 1 + size / 7) {
+        const Times now = TimesOf(target, pass(size));
+        EXPECT_GE(now.floor, last.floor) << what << " " << size;
+        EXPECT_GE(now.estimate, last.estimate) << what << " " << size;
+        last = now;
+      }
+    };
+    check([](int64_t n) { return DecodePass(n, 1000); }, "batch");
+    check([](int64_t n) { return DecodePass(4, n); }, "context");
+    check([](int64_t n) { return PrefillPass(1, n); }, "prompt");
+    check(
+        [](int64_t n) {
+          return BuildPass(
+              {{Role::kPrefill, 1, n, 0}, {Role::kDecode, 16, 1, 2000}});
+        },
+        "mixed prompt");
+    check(
+        [](int64_t n) {
+          return BuildPass({{Role::kDecode, 2, n, 100}});
+        },
+        "drafts");
+  }
+}
+
+// `change` makes the hardware better: no pass may get slower.
+void ExpectNeverSlower(const std::function<void(ToyHardware&)>& change,
+                       const char* what) {
+  ToyHardware plain;
+  ToyHardware better;
+  change(better);
+  const auto graph = Shipped().graphs.at("llama-3.1-8b");
+  for (int tensor : {1, 4}) {
+    const model::Target before =
+        BuildTarget(TargetOn(graph, plain.Build(), tensor));
+    const model::Target after =
+        BuildTarget(TargetOn(graph, better.Build(), tensor));
+    for (const ForwardPass& pass : Passes()) {
+      const Times slow = TimesOf(before, pass);
+      const Times fast = TimesOf(after, pass);
+      EXPECT_LE(fast.floor, slow.floor) << what;
+      EXPECT_LE(fast.estimate.value(), slow.estimate.value() * (1 + kRounding))
+          << what;
+    }
+  }
+}
+
+TEST(Properties, BetterHardwareIsNeverSlower) {
+  ExpectNeverSlower(
+      [](ToyHardware& toy) { toy.device.hbm.bandwidth->value *= 1.3; },
+      "HBM bandwidth");
+  ExpectNeverSlower(
+      [](ToyHardware& toy) {
+        for (auto& rate : toy.device.tensor_rates) {
+          if (rate.has_value()) rate->value *= 1.3;
+        }
+      },
+      "tensor peak");
+  ExpectNeverSlower(
+      [](ToyHardware& toy) {
+        toy.device.vector_rates[static_cast<size_t>(model::Format::kFp32)]
+            ->value *= 1.3;
+        toy.device.special_function_rate->value *= 1.3;
+      },
+      "vector peak");
+  ExpectNeverSlower(
+      [](ToyHardware& toy) {
+        toy.fabric.links[0].bandwidth.value *= 2;
+        auto& family =
+            toy.stack
+                .collectives[static_cast<size_t>(model::LinkTier::kNvlink)];
+        family->lines[0].bus *= 2;
+      },
+      "link");
+  ExpectNeverSlower(
+      [](ToyHardware& toy) { toy.device.l2->capacity.value *= 4; }, "L2 size");
+}
+
+TEST(Properties, DoublingLayersDoublesLayerTime) {
+  model::ModelGraphSpec spec = Shipped().graphs.at("llama-3.1-8b")->spec();
+  const auto hardware = Shipped().profiles.at("h100-sxm");
+  const auto layer_time = [&](size_t layers, const ForwardPass& pass) {
+    spec.layer_kind_indexes.assign(layers, 0);
+    const Estimate estimate =
+        EstimatePass(BuildTarget(TargetOn(BuildGraph(spec), hardware)), pass);
+    Seconds total;
+    for (size_t i = 0; i < estimate.ops.size(); ++i) {
+      // The first layer's norm stands outside its kind, and without a
+      // residual: the others are compared.
+      if (estimate.ops[i].part == model::Part::kAttentionNorm) continue;
+      if (estimate.ops[i].layer_kind < 0) continue;
+      total += estimate.ops[i].repeat * estimate.times[i].estimate;
+    }
+    return total.value();
+  };
+  for (const ForwardPass& pass : Passes()) {
+    ExpectSame(layer_time(64, pass), 2 * layer_time(32, pass), "layers");
+  }
+}
+
+TEST(Properties, TensorParallelHalvesGemmsAndAddsItsMessages) {
+  const auto graph = Shipped().graphs.at("llama-3.1-70b");
+  const auto hardware = Shipped().profiles.at("h100-sxm");
+  const ForwardPass pass = DecodePass(16, 1000);
+  struct Sums {
+    double gemm_flops = 0;
+    int all_reduces = 0;
+    double message_bytes = 0;
+  };
+  const auto sums = [&](int tensor) {
+    Sums total;
+    const model::Target target = BuildTarget(TargetOn(graph, hardware, tensor));
+    for (const model::Op& op : EstimatePass(target, pass).ops) {
+      if (op.kind == model::OpKind::kGemm) {
+        total.gemm_flops += op.repeat * op.work.tensor.value();
+      }
+      if (op.kind == model::OpKind::kAllReduce) {
+        total.all_reduces += op.repeat;
+        total.message_bytes += op.repeat * op.work.message.value();
+      }
+    }
+    return total;
+  };
+  EXPECT_DOUBLE_EQ(sums(2).gemm_flops * 2, sums(1).gemm_flops);
+  EXPECT_DOUBLE_EQ(sums(8).gemm_flops * 8, sums(1).gemm_flops);
+  EXPECT_EQ(sums(1).all_reduces, 0);
+  // Two a layer and one after the embedding, each tokens x hidden x 2 bytes.
+  EXPECT_EQ(sums(2).all_reduces, 2 * 80 + 1);
+  EXPECT_DOUBLE_EQ(sums(2).message_bytes, 161.0 * 16 * 8192 * 2);
+}
+
+TEST(Properties, MixedPassIsCheaperThanItsParts) {
+  // The GEMMs are fused over all tokens: weights are read once.
+  const auto graph = Shipped().graphs.at("llama-3.1-8b");
+  for (const auto& [id, hardware] : Shipped().profiles) {
+    const model::Target target = BuildTarget(TargetOn(graph, hardware));
+    const model::RequestGroup prompt{Role::kPrefill, 1, 128, 0};
+    const model::RequestGroup decodes{Role::kDecode, 32, 1, 1000};
+    const Seconds together =
+        EstimatePass(target, BuildPass({prompt, decodes})).phase.estimate;
+    const Seconds apart =
+        EstimatePass(target, BuildPass({prompt})).phase.estimate +
+        EstimatePass(target, BuildPass({decodes})).phase.estimate;
+    EXPECT_LT(together, 0.75 * apart) << id;
+    EXPECT_GT(together,
+              EstimatePass(target, BuildPass({decodes})).phase.estimate)
+        << id;
+  }
+}
+
+TEST(Properties, GroupsOfLikeRequestsMaySplit) {
+  // One group of five requests does the work of groups of two and three.
+  const model::Target target = BuildTarget(TargetOn(
+      Shipped().graphs.at("llama-3.1-8b"), Shipped().profiles.at("h100-sxm")));
+  const auto work = [&](const ForwardPass& pass) {
+    const Estimate estimate = EstimatePass(target, pass);
+    const auto& hbm =
+        estimate.phase
+            .waterfall[static_cast<size_t>(model::WaterfallRow::kHbm)];
+    return std::pair(hbm.weights.value(), hbm.kv.value());
+  };
+  EXPECT_EQ(work(BuildPass({{Role::kDecode, 5, 1, 900}})),
+            work(BuildPass(
+                {{Role::kDecode, 2, 1, 900}, {Role::kDecode, 3, 1, 900}})));
+}
+
+}  // namespace
+}  // namespace mansard::testing
