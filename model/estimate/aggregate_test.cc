@@ -9,11 +9,9 @@
 namespace mansard::model {
 namespace {
 
-using mansard::testing::BuildGraph;
 using mansard::testing::BuildTarget;
 using mansard::testing::DecodePass;
 using mansard::testing::TargetOn;
-using mansard::testing::TinyGraph;
 using mansard::testing::ToyHardware;
 
 const WaterfallTier& Row(const PhaseEstimate& step, WaterfallRow row) {

@@ -153,8 +153,7 @@ TEST(HfRefusalsTest, AllMistakesAtOnce) {
 
 absl::Status StatusOf(const std::string& text) {
   Violations violations;
-  const absl::Status status =
-      ImportHuggingFaceConfig(text, violations).status();
+  absl::Status status = ImportHuggingFaceConfig(text, violations).status();
   EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
   EXPECT_TRUE(violations.empty());
   return status;

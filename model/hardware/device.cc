@@ -128,8 +128,10 @@ std::optional<ComputeFormat> Device::ComputeFor(Format weights,
   const int activation_bits = TraitsOf(activations).element_bits;
   const bool widen =
       IsLowPrecision(activations) && weight_bits > activation_bits;
-  const std::optional<Format> unit =
-      TensorUnitFor(*this, widen ? weights : activations);
+  std::optional<Format> unit = TensorUnitFor(*this, activations);
+  // Narrow activations were asked for: they need their unit even where wider
+  // weights then set the rate.
+  if (unit && widen) unit = TensorUnitFor(*this, weights);
   if (!unit) return std::nullopt;
   return ComputeFormat{.format = *unit,
                        .weight_only = weight_bits < activation_bits};

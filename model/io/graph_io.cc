@@ -58,8 +58,8 @@ LayerKind LayerKindFromProto(const v1::LayerKind& proto,
 
 std::vector<int> LayerIndexes(const v1::ModelGraph& proto,
                               Violations& violations) {
-  const std::vector<int> given(proto.layer_kind_indexes().begin(),
-                               proto.layer_kind_indexes().end());
+  std::vector<int> given(proto.layer_kind_indexes().begin(),
+                         proto.layer_kind_indexes().end());
   const int count = proto.layer_count();
   if (!given.empty()) {
     if (count != 0 && count != proto.layer_kind_indexes_size()) {
@@ -70,7 +70,7 @@ std::vector<int> LayerIndexes(const v1::ModelGraph& proto,
     return given;
   }
   // Stands in where a rule is broken: one layer of the first kind.
-  const std::vector<int> stand_in(proto.layer_kinds().empty() ? 0 : 1, 0);
+  std::vector<int> stand_in(proto.layer_kinds().empty() ? 0 : 1, 0);
   if (proto.layer_kinds_size() > 1) {
     violations.Add("layer_kind_indexes",
                    absl::StrCat("is empty; with ", proto.layer_kinds_size(),
@@ -149,18 +149,6 @@ std::optional<Format> FormatFromProto(absl::string_view name,
         absl::StrCat("\"", name, "\" is unknown; known: ", FormatNames()));
   }
   return format;
-}
-
-std::string ContentHash(absl::string_view bytes) {
-  constexpr uint64_t kOffsetBasis = 14695981039346656037u;
-  constexpr uint64_t kPrime = 1099511628211u;
-  uint64_t hash = kOffsetBasis;
-  for (char c : bytes) {
-    hash = (hash ^ static_cast<unsigned char>(c)) * kPrime;
-  }
-  // Folded, so that all 64 bits count in the 48 that are shown.
-  const uint64_t folded = (hash >> 48) ^ (hash & ((uint64_t{1} << 48) - 1));
-  return absl::StrFormat("%012x", folded);
 }
 
 std::optional<ModelGraph> GraphFromProto(const v1::ModelGraph& proto,

@@ -25,8 +25,4 @@ std::optional<Format> FormatFromProto(absl::string_view name,
                                       absl::string_view field,
                                       Violations& violations);
 
-// 12 hex digits of a content hash (FNV-1a, 64 bit) of `bytes`: equal content,
-// equal revision, on every machine.
-std::string ContentHash(absl::string_view bytes);
-
 }  // namespace mansard::model

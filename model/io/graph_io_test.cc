@@ -4,6 +4,7 @@
 #include "google/protobuf/text_format.h"
 #include "google/protobuf/util/message_differencer.h"
 #include "gtest/gtest.h"
+#include "model/io/revision.h"
 
 namespace mansard::model {
 namespace {

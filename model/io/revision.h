@@ -3,9 +3,14 @@
 
 #include <string>
 
+#include "absl/strings/string_view.h"
 #include "google/protobuf/message_lite.h"
 
 namespace mansard::model {
+
+// 12 hex digits of a content hash (FNV-1a, 64 bit) of `bytes`: equal content,
+// equal revision, on every machine.
+std::string ContentHash(absl::string_view bytes);
 
 // ContentHash of the deterministic serialization: equal messages, equal
 // revision.

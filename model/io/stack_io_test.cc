@@ -11,92 +11,94 @@ namespace {
 using ::google::protobuf::util::MessageDifferencer;
 using ::testing::HasSubstr;
 
+constexpr char kValidText[] =
+    R"pb(
+  stack: "generic"
+  bindings { op_kind: "gemm" family: "wide" }
+  bindings { op_kind: "gemm" precision: "fp8" family: "narrow" }
+  bindings { op_kind: "attention_decode" family: "decode" }
+  bindings { op_kind: "attention_prefill" family: "prefill" }
+  bindings { op_kind: "elementwise" family: "elementwise" }
+  bindings { op_kind: "collective" tier: "nvlink" family: "nvlink" }
+  families {
+    family: "narrow"
+    formula: "roofline-gemm"
+    parameters { parameter: "launch_seconds" value: 1e-6 }
+    parameters { parameter: "wave_seconds" value: 2e-6 }
+    parameters {
+      parameter: "peak_fraction_ratio"
+      value: .7
+      provenance { kind: KIND_MEASURED source: "own" }
+    }
+    parameters { parameter: "hbm_fraction_ratio" value: .8 }
+    parameters { parameter: "l2_feed_bytes_per_second" value: 3e12 }
+    parameters { parameter: "tile_rows" value: 128 }
+    parameters { parameter: "tile_columns" value: 256 }
+    residual_ratio: .25
+    tier: TIER_CALIBRATED
+    provenance { kind: KIND_FITTED source: "fit" observe_date: "2026" }
+  }
+  families {
+    family: "decode"
+    formula: "roofline-attention-decode"
+    parameters { parameter: "launch_seconds" value: 3e-6 }
+    parameters { parameter: "combine_seconds" value: 4e-6 }
+    parameters { parameter: "peak_fraction_ratio" value: .6 }
+    parameters { parameter: "hbm_fraction_ratio" value: .9 }
+    parameters { parameter: "l2_feed_bytes_per_second" value: 5e12 }
+    residual_ratio: .35
+    tier: TIER_SPEC
+    provenance { kind: KIND_SCALED source: "s" }
+  }
+  families {
+    family: "prefill"
+    formula: "roofline-attention-prefill"
+    parameters { parameter: "launch_seconds" value: 6e-6 }
+    parameters { parameter: "hbm_fraction_ratio" value: .5 }
+    parameters { parameter: "peak_fraction_head_256_ratio" value: .8 }
+    parameters { parameter: "peak_fraction_head_64_ratio" value: .4 }
+    residual_ratio: .35
+    tier: TIER_TRANSFERRED
+    provenance { kind: KIND_DERIVED source: "s" }
+  }
+  families {
+    family: "elementwise"
+    formula: "roofline-elementwise"
+    parameters { parameter: "launch_seconds" value: 7e-6 }
+    parameters { parameter: "hbm_fraction_ratio" value: .75 }
+    parameters { parameter: "l2_feed_bytes_per_second" value: 8e12 }
+    residual_ratio: .25
+    tier: TIER_SPEC
+    provenance { kind: KIND_ASSUMED source: "s" }
+  }
+  families {
+    family: "nvlink"
+    formula: "protocol-lines"
+    parameters { parameter: "simple_bus_bytes_per_second" value: 4e11 }
+    parameters { parameter: "simple_alpha_seconds" value: 2e-5 }
+    parameters { parameter: "simple_step_seconds" value: 0 }
+    parameters { parameter: "ll_alpha_seconds" value: 5e-6 }
+    parameters { parameter: "ll_step_seconds" value: 1e-6 }
+    parameters { parameter: "ll_bus_bytes_per_second" value: 2e10 }
+    residual_ratio: .35
+    tier: TIER_SPEC
+    provenance { kind: KIND_DATASHEET source: "s" }
+  }
+  host {
+    step_seconds: 1e-5
+    request_seconds: 2e-6
+    prefill_token_seconds: 3e-7
+    eager_launch_seconds: 4e-6
+    cuda_graphs: true
+    provenance { kind: KIND_ASSUMED source: "host" }
+  }
+  fusion { residual_into_norm: true }
+    )pb";
+
 v1::KernelStack ValidProto() {
   v1::KernelStack proto;
-  EXPECT_TRUE(google::protobuf::TextFormat::ParseFromString(
-      R"pb(
-        stack: "generic"
-        bindings { op_kind: "gemm" family: "wide" }
-        bindings { op_kind: "gemm" precision: "fp8" family: "narrow" }
-        bindings { op_kind: "attention_decode" family: "decode" }
-        bindings { op_kind: "attention_prefill" family: "prefill" }
-        bindings { op_kind: "elementwise" family: "elementwise" }
-        bindings { op_kind: "collective" tier: "nvlink" family: "nvlink" }
-        families {
-          family: "narrow"
-          formula: "roofline-gemm"
-          parameters { parameter: "launch_seconds" value: 1e-6 }
-          parameters { parameter: "wave_seconds" value: 2e-6 }
-          parameters {
-            parameter: "peak_fraction_ratio"
-            value: .7
-            provenance { kind: KIND_MEASURED source: "own" }
-          }
-          parameters { parameter: "hbm_fraction_ratio" value: .8 }
-          parameters { parameter: "l2_feed_bytes_per_second" value: 3e12 }
-          parameters { parameter: "tile_rows" value: 128 }
-          parameters { parameter: "tile_columns" value: 256 }
-          residual_ratio: .25
-          tier: TIER_CALIBRATED
-          provenance { kind: KIND_FITTED source: "fit" observe_date: "2026" }
-        }
-        families {
-          family: "decode"
-          formula: "roofline-attention-decode"
-          parameters { parameter: "launch_seconds" value: 3e-6 }
-          parameters { parameter: "combine_seconds" value: 4e-6 }
-          parameters { parameter: "peak_fraction_ratio" value: .6 }
-          parameters { parameter: "hbm_fraction_ratio" value: .9 }
-          parameters { parameter: "l2_feed_bytes_per_second" value: 5e12 }
-          residual_ratio: .35
-          tier: TIER_SPEC
-          provenance { kind: KIND_SCALED source: "s" }
-        }
-        families {
-          family: "prefill"
-          formula: "roofline-attention-prefill"
-          parameters { parameter: "launch_seconds" value: 6e-6 }
-          parameters { parameter: "hbm_fraction_ratio" value: .5 }
-          parameters { parameter: "peak_fraction_head_256_ratio" value: .8 }
-          parameters { parameter: "peak_fraction_head_64_ratio" value: .4 }
-          residual_ratio: .35
-          tier: TIER_TRANSFERRED
-          provenance { kind: KIND_DERIVED source: "s" }
-        }
-        families {
-          family: "elementwise"
-          formula: "roofline-elementwise"
-          parameters { parameter: "launch_seconds" value: 7e-6 }
-          parameters { parameter: "hbm_fraction_ratio" value: .75 }
-          parameters { parameter: "l2_feed_bytes_per_second" value: 8e12 }
-          residual_ratio: .25
-          tier: TIER_SPEC
-          provenance { kind: KIND_ASSUMED source: "s" }
-        }
-        families {
-          family: "nvlink"
-          formula: "protocol-lines"
-          parameters { parameter: "simple_bus_bytes_per_second" value: 4e11 }
-          parameters { parameter: "simple_alpha_seconds" value: 2e-5 }
-          parameters { parameter: "simple_step_seconds" value: 0 }
-          parameters { parameter: "ll_alpha_seconds" value: 5e-6 }
-          parameters { parameter: "ll_step_seconds" value: 1e-6 }
-          parameters { parameter: "ll_bus_bytes_per_second" value: 2e10 }
-          residual_ratio: .35
-          tier: TIER_SPEC
-          provenance { kind: KIND_DATASHEET source: "s" }
-        }
-        host {
-          step_seconds: 1e-5
-          request_seconds: 2e-6
-          prefill_token_seconds: 3e-7
-          eager_launch_seconds: 4e-6
-          cuda_graphs: true
-          provenance { kind: KIND_ASSUMED source: "host" }
-        }
-        fusion { residual_into_norm: true }
-      )pb",
-      &proto));
+  EXPECT_TRUE(
+      google::protobuf::TextFormat::ParseFromString(kValidText, &proto));
   // "wide" is "narrow" with another name and tile; it comes last.
   *proto.add_families() = proto.families(0);
   v1::KernelFamily& wide = *proto.mutable_families(5);

@@ -77,7 +77,7 @@ TEST(AttentionOp, PrefillIsCausalAndWritesNoScores) {
 TEST(AttentionOp, PrefixIsReadNotComputed) {
   const Op op = AttentionOp(Llama8b({Role::kPrefill, 1, 100, 900}));
   EXPECT_EQ(op.work.tensor.value(),
-            4.0 * 32 * 128 * (100.0 * 900 + 100 * 101 / 2));
+            4.0 * 32 * 128 * (100.0 * 900 + 100 * 101 / 2.0));
   EXPECT_EQ(op.work.kv_read.value(), 2.0 * 8 * 128 * 900 * 2);
 }
 

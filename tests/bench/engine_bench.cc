@@ -26,9 +26,9 @@ void LowerStep(benchmark::State& state) {
   const model::Target& target = Llama70bOnEightH100();
   const model::ForwardPass pass = DecodePass(64, 4096);
   for (auto _ : state) {
-    benchmark::DoNotOptimize(
-        model::Lower(target.graph(), pass, target.layout(), target.formats(),
-                     target.view().stack.spec().fusion));
+    benchmark::DoNotOptimize(model::Lower(target.graph(), pass, target.layout(),
+                                          target.formats(),
+                                          target.view().stack.spec().fusion));
   }
 }
 BENCHMARK(LowerStep);

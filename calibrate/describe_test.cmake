@@ -1,0 +1,15 @@
+# PROGRAM without a device: one message, exit 1; on bad usage exit 2.
+function(expect status pattern)
+  execute_process(COMMAND ${PROGRAM} ${ARGN}
+    RESULT_VARIABLE result OUTPUT_VARIABLE output ERROR_VARIABLE error)
+  if(NOT result EQUAL status OR NOT output STREQUAL "" OR NOT error MATCHES "${pattern}")
+    message(FATAL_ERROR "${PROGRAM} ${ARGN}: exit ${result}\n${output}${error}"
+                        "expected: exit ${status}, ${pattern}")
+  endif()
+endfunction()
+
+set(no_device "^mansard-calibrate: [^\n]*: no device to describe\n$")
+expect(1 "${no_device}" describe)
+expect(1 "${no_device}" describe --bandwidth)
+expect(2 "^usage: ")
+expect(2 "^usage: " measure)

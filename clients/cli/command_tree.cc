@@ -1,0 +1,188 @@
+#include "clients/cli/command_tree.h"
+
+#include <limits>
+
+#include "clients/cli/help.h"
+
+namespace mansard::cli {
+namespace {
+
+constexpr int64_t kMax32 = std::numeric_limits<int32_t>::max();
+constexpr int64_t kMax64 = std::numeric_limits<int64_t>::max();
+
+}  // namespace
+
+const std::vector<CountFlag>& WorkFlags() {
+  static const auto* const kFlags = new std::vector<CountFlag>{
+      {"--batch", &EstimateFlags::batch, kMax32, false,
+       "Sequences (default 1)"},
+      {"--context", &EstimateFlags::context, kMax64, false,
+       "Tokens per sequence, including those computed now"},
+      {"--tokens", &EstimateFlags::tokens, kMax32, false,
+       "New tokens per sequence (default: decode 1, prefill all)"},
+      {"--prefill-batch", &EstimateFlags::prefill_batch, kMax32, false,
+       "Mixed: prompts (default 1)"},
+      {"--prefill-tokens", &EstimateFlags::prefill_tokens, kMax32, false,
+       "Mixed: new tokens per prompt"},
+      {"--prefill-context", &EstimateFlags::prefill_context, kMax64, false,
+       "Mixed: tokens per prompt, new ones included"},
+  };
+  return *kFlags;
+}
+
+const std::vector<CountFlag>& LayoutFlags() {
+  static const auto* const kFlags = new std::vector<CountFlag>{
+      {"--tp", &EstimateFlags::tp, kMax32, true, "Tensor parallel devices"},
+      {"--pp", &EstimateFlags::pp, kMax32, true,
+       "Pipeline stages (this version: 1)"},
+      {"--ep", &EstimateFlags::ep, kMax32, true,
+       "Expert parallel devices (this version: 1)"},
+      {"--dp", &EstimateFlags::dp, kMax32, true,
+       "Attention data parallel devices (this version: 1)"},
+      {"--nodes", &EstimateFlags::nodes, kMax32, true,
+       "Nodes (default: as few as the fabric allows)"},
+      {"--kv-heads", &EstimateFlags::kv_heads, kMax32, false,
+       "KV heads in place of the model's own"},
+  };
+  return *kFlags;
+}
+
+CommandTree::CommandTree() : root_(help::kRoot) {
+  root_.name("mansard");
+  root_.footer(help::kRootFooter);
+  root_.fallthrough();
+  root_.get_formatter()->column_width(30);
+  AddGlobalFlags();
+  AddEstimate();
+  AddModelAndHardware();
+  AddLeaf(
+      AddCommand(&root_, "status", "Is the engine there, and what does it hold",
+                 help::kStatusFooter),
+      Command::kStatus, false);
+  AddLeaf(AddCommand(&root_, "version", "Version of this program", ""),
+          Command::kVersion, false);
+}
+
+CLI::App* CommandTree::AddCommand(CLI::App* parent, const std::string& name,
+                                  const std::string& description,
+                                  const char* footer) {
+  CLI::App* app = parent->add_subcommand(name, description);
+  app->fallthrough();
+  app->footer(footer);
+  return app;
+}
+
+void CommandTree::AddLeaf(CLI::App* app, Command command, bool textproto) {
+  leaves_.push_back({app, command, textproto});
+}
+
+void CommandTree::AddGlobalFlags() {
+  const char* group = "Everywhere";
+  root_.set_help_flag("-h,--help", "This text")->group(group);
+  root_.add_flag("--version", raw_.version, "Version of this program")
+      ->group(group);
+  root_
+      .add_option("--server", raw_.server,
+                  "HOST:PORT of a mansardd; default: the embedded engine")
+      ->envname("MANSARD_SERVER")
+      ->group(group);
+  root_
+      .add_option("--timeout", raw_.timeout,
+                  "Time for the whole command (default 10s)")
+      ->group(group);
+  root_
+      .add_option("-o,--output", raw_.output,
+                  "table (default), json; for data files: textproto")
+      ->group(group);
+  root_.add_flag("--no-color", arguments_.no_color, "No colours")->group(group);
+  root_.add_flag("-q,--quiet", arguments_.quiet, "Results and errors only")
+      ->group(group);
+  root_
+      .add_flag("--fail-if-infeasible", arguments_.fail_if_infeasible,
+                "Exit 4 if the model does not fit")
+      ->group(group);
+}
+
+void CommandTree::AddCounts(CLI::App* app, const std::vector<CountFlag>& flags,
+                            const char* group) {
+  for (const CountFlag& flag : flags) {
+    app->add_option(flag.name, raw_.counts[flag.name], flag.help)
+        ->type_name("N")
+        ->group(group);
+  }
+}
+
+void CommandTree::AddEstimate() {
+  CLI::App* app =
+      AddCommand(&root_, "estimate", "How long one pass takes, and why",
+                 help::kEstimateFooter);
+  AddLeaf(app, Command::kEstimate, false);
+  EstimateFlags& flags = arguments_.estimate;
+  const auto text = [app](const char* name, std::string& value,
+                          const char* description, const char* type,
+                          const char* group) {
+    app->add_option(name, value, description)->type_name(type)->group(group);
+  };
+  text("--model", flags.model,
+       "An id, or a config.json, its folder, or a graph's textproto", "MODEL",
+       "What runs where");
+  text("--hardware", flags.hardware, "An id, or a profile's textproto",
+       "HARDWARE", "What runs where");
+  text("--fabric", flags.fabric,
+       "What connects the devices (default: the profile's first)", "ID",
+       "What runs where");
+  text("--stack", flags.stack, "Kernel stack (default: the profile's first)",
+       "ID", "What runs where");
+  text("--phase", raw_.phase, "prefill, decode or mixed", "PHASE", "Work");
+  AddCounts(app, WorkFlags(), "Work");
+  AddCounts(app, LayoutFlags(), "Layout (default 1 each)");
+  const char* formats = "Formats (default: the model's own)";
+  text("--weights", flags.weights, "Linear layers: bf16, fp8, int4, mxfp4, ...",
+       "FORMAT", formats);
+  text("--activations", flags.activations, "What GEMMs read", "FORMAT",
+       formats);
+  text("--kv", flags.kv, "KV cache", "FORMAT", formats);
+  app->add_flag("--require-fit", flags.require_fit,
+                "Refuse when the model does not fit")
+      ->group("Answer");
+  app->add_flag("--ops", flags.ops, "Every op")->group("Answer");
+  app->add_flag("--waterfall", flags.waterfall,
+                "Bytes and time at every memory and link")
+      ->group("Answer");
+}
+
+void CommandTree::AddModelAndHardware() {
+  CLI::App* model =
+      AddCommand(&root_, "model", "Models: list, get, import", "");
+  AddLeaf(AddCommand(model, "list", "The models in the catalog", ""),
+          Command::kModelList, false);
+  CLI::App* get = AddCommand(model, "get", "Shapes and sizes of one model",
+                             help::kModelGetFooter);
+  get->add_option("ID", arguments_.operand, "As in `mansard model list`");
+  AddLeaf(get, Command::kModelGet, true);
+  CLI::App* import =
+      AddCommand(model, "import", "What a Hugging Face config.json amounts to",
+                 help::kModelImportFooter);
+  import->add_option("FILE", arguments_.operand,
+                     "A config.json, its folder, or - for standard input");
+  AddLeaf(import, Command::kModelImport, true);
+
+  CLI::App* hardware =
+      AddCommand(&root_, "hardware", "Hardware: list, get", "");
+  AddLeaf(AddCommand(hardware, "list", "The hardware in the catalog", ""),
+          Command::kHardwareList, false);
+  CLI::App* profile =
+      AddCommand(hardware, "get", "One profile, with the source of each number",
+                 help::kHardwareGetFooter);
+  profile->add_option("ID", arguments_.operand,
+                      "As in `mansard hardware list`");
+  AddLeaf(profile, Command::kHardwareGet, true);
+}
+
+CLI::App& CommandTree::Deepest() {
+  CLI::App* app = &root_;
+  while (!app->get_subcommands().empty()) app = app->get_subcommands().front();
+  return *app;
+}
+
+}  // namespace mansard::cli

@@ -1,0 +1,73 @@
+// The commands and flags as CLI11 knows them. Includes CLI11, which is slow to
+// compile: for command_tree.cc and arguments.cc only.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "CLI/CLI.hpp"
+#include "clients/cli/arguments.h"
+
+namespace mansard::cli {
+
+// A count of `mansard estimate`. Taken as text and checked by ParseArguments,
+// because CLI11 wraps a number that does not fit.
+struct CountFlag {
+  const char* name;
+  std::optional<int64_t> EstimateFlags::*member;
+  int64_t maximum;       // Of the request's field.
+  bool zero_is_default;  // On the wire: so a 0 that was typed is refused.
+  const char* help;
+};
+const std::vector<CountFlag>& WorkFlags();
+const std::vector<CountFlag>& LayoutFlags();
+
+// What CLI11 fills in, before checks.
+struct RawFlags {
+  std::string server;
+  std::string timeout = "10s";
+  std::string output = "table";
+  std::string phase;
+  std::map<std::string, std::string> counts;  // By flag.
+  bool version = false;
+};
+
+// A command that runs, not one that only has others below it.
+struct CommandEntry {
+  CLI::App* app;
+  Command command;
+  bool textproto;  // -o textproto makes sense.
+};
+
+class CommandTree {
+ public:
+  CommandTree();
+
+  CLI::App& root() { return root_; }
+  // The command that the words led to; the root when none did.
+  CLI::App& Deepest();
+  const std::vector<CommandEntry>& leaves() const { return leaves_; }
+  const RawFlags& raw() const { return raw_; }
+  // Strings and switches are filled in by CLI11; the rest is as by default.
+  const Arguments& arguments() const { return arguments_; }
+
+ private:
+  CLI::App* AddCommand(CLI::App* parent, const std::string& name,
+                       const std::string& description, const char* footer);
+  void AddLeaf(CLI::App* app, Command command, bool textproto);
+  void AddGlobalFlags();
+  void AddEstimate();
+  void AddCounts(CLI::App* app, const std::vector<CountFlag>& flags,
+                 const char* group);
+  void AddModelAndHardware();
+
+  CLI::App root_;
+  RawFlags raw_;
+  Arguments arguments_;
+  std::vector<CommandEntry> leaves_;
+};
+
+}  // namespace mansard::cli

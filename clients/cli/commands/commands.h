@@ -1,0 +1,36 @@
+// The commands. Each makes its calls through the session and returns what to
+// print; none of them prints.
+#pragma once
+
+#include "absl/status/statusor.h"
+#include "clients/cli/arguments.h"
+#include "clients/cli/command_status.h"
+#include "clients/cli/output/style.h"
+#include "clients/cli/session.h"
+
+namespace mansard::cli {
+
+absl::StatusOr<Answer> RunEstimate(const Session& session,
+                                   const Arguments& arguments,
+                                   const Style& style);
+absl::StatusOr<Answer> RunModelImport(const Session& session,
+                                      const Arguments& arguments,
+                                      const Style& style);
+absl::StatusOr<Answer> RunModelList(const Session& session,
+                                    const Arguments& arguments,
+                                    const Style& style);
+absl::StatusOr<Answer> RunModelGet(const Session& session,
+                                   const Arguments& arguments,
+                                   const Style& style);
+absl::StatusOr<Answer> RunHardwareList(const Session& session,
+                                       const Arguments& arguments,
+                                       const Style& style);
+absl::StatusOr<Answer> RunHardwareGet(const Session& session,
+                                      const Arguments& arguments,
+                                      const Style& style);
+absl::StatusOr<Answer> RunStatus(const Session& session,
+                                 const Arguments& arguments,
+                                 const Style& style);
+absl::StatusOr<Answer> RunVersion(const Arguments& arguments);
+
+}  // namespace mansard::cli

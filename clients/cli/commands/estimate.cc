@@ -1,0 +1,159 @@
+// `mansard estimate`.
+#include <string>
+#include <vector>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "clients/cli/commands/commands.h"
+#include "clients/cli/commands/estimate_request.h"
+#include "clients/cli/commands/model_file.h"
+#include "clients/cli/input.h"
+#include "clients/cli/output/estimate_text.h"
+#include "clients/cli/output/proto_text.h"
+
+namespace mansard::cli {
+namespace {
+
+// "modelGraphs/x" for x; a whole name stays.
+std::string ResourceName(const char* collection, const std::string& id) {
+  return absl::StrContains(id, '/') ? id : absl::StrCat(collection, "/", id);
+}
+
+// `assumptions`: what a config.json left open, for the reader of the answer.
+absl::Status FillSubject(const Session& session, const EstimateFlags& flags,
+                         v1::Target* target,
+                         std::vector<std::string>* assumptions) {
+  if (flags.model == "-" && flags.hardware == "-") {
+    return UsageError("--model and --hardware are both \"-\"; allowed: one",
+                      "standard input holds one file");
+  }
+  if (NamesFile(flags.model)) {
+    auto loaded = LoadModelFile(session, flags.model);
+    if (!loaded.ok()) return loaded.status();
+    *target->mutable_inline_model_graph() = loaded->model_graph();
+    // The graph travels without these: they are about the file.
+    assumptions->assign(loaded->assumptions().begin(),
+                        loaded->assumptions().end());
+    ClearOutputOnly(target->mutable_inline_model_graph());
+  } else {
+    target->set_model_graph(ResourceName("modelGraphs", flags.model));
+  }
+  if (NamesFile(flags.hardware)) {
+    auto loaded = LoadHardwareFile(flags.hardware);
+    if (!loaded.ok()) return loaded.status();
+    *target->mutable_inline_hardware_profile() = *std::move(loaded);
+  } else {
+    target->set_hardware_profile(
+        ResourceName("hardwareProfiles", flags.hardware));
+  }
+  return absl::OkStatus();
+}
+
+// Rows that nobody will see are not asked for.
+void FillReadMask(const Arguments& arguments, v1::EstimateRequest* request) {
+  const bool table = arguments.output == OutputFormat::kTable;
+  if (table || arguments.estimate.ops) {
+    request->mutable_read_mask()->add_paths("estimate.ops");
+  }
+  if (arguments.estimate.waterfall) {
+    request->mutable_read_mask()->add_paths("estimate.waterfall");
+  }
+}
+
+std::string Hint(const EstimateFlags& flags, bool fits) {
+  if (!fits) {
+    return "next: more devices (--tp), fewer bytes (--weights fp8, --kv fp8), "
+           "or a smaller --batch\n";
+  }
+  if (!flags.waterfall) {
+    return "next: --waterfall shows bytes and time at every memory and link\n";
+  }
+  if (!flags.ops) return "next: --ops shows every op\n";
+  return "next: -o json gives all of it to a program\n";
+}
+
+std::string TableAnswer(const v1::EstimateResponse& response,
+                        const v1::ForwardPass& pass,
+                        const std::vector<std::string>& assumptions,
+                        const Arguments& arguments, const Style& style) {
+  std::string out = HeadlineText(response, pass, style);
+  absl::StrAppend(&out, "\n", TableText(PartsReport(response), style));
+  if (arguments.estimate.ops) {
+    absl::StrAppend(&out, "\n", TableText(OpsReport(response), style),
+                    OpsLegend(response));
+  }
+  if (arguments.estimate.waterfall) {
+    absl::StrAppend(&out, "\n", TableText(WaterfallReport(response), style));
+  }
+  const std::string footer = FooterText(response, arguments.quiet, style);
+  if (!footer.empty()) absl::StrAppend(&out, "\n");
+  if (!arguments.quiet) {
+    for (const std::string& assumption : assumptions) {
+      absl::StrAppend(&out, "assumed: ", Wrapped(assumption, 9));
+    }
+  }
+  absl::StrAppend(&out, footer);
+  if (!arguments.quiet)
+    absl::StrAppend(&out, Hint(arguments.estimate, response.memory().fits()));
+  return out;
+}
+
+// Where to look for an id that is not there.
+std::string CatalogHint(const absl::Status& status) {
+  if (!absl::IsNotFound(status)) return "";
+  if (absl::StartsWith(status.message(), "No model graph")) {
+    return "mansard model list shows what is there";
+  }
+  if (absl::StartsWith(status.message(), "No hardware profile")) {
+    return "mansard hardware list shows what is there";
+  }
+  return "mansard hardware get ID shows its fabrics and stacks";
+}
+
+}  // namespace
+
+absl::StatusOr<Answer> RunEstimate(const Session& session,
+                                   const Arguments& arguments,
+                                   const Style& style) {
+  const EstimateFlags& flags = arguments.estimate;
+  const absl::StatusOr<v1::ForwardPass> pass = ForwardPassOf(flags);
+  if (!pass.ok()) return pass.status();
+  v1::EstimateRequest request;
+  std::vector<std::string> assumptions;
+  const absl::Status filled =
+      FillSubject(session, flags, request.mutable_target(), &assumptions);
+  if (!filled.ok()) return filled;
+  FillTarget(flags, request.mutable_target());
+  *request.mutable_forward_pass() = *pass;
+  request.set_require_fit(flags.require_fit);
+  FillReadMask(arguments, &request);
+  v1::EstimateResponse response;
+  const absl::Status called = session.Call(
+      session.client().estimation(), &v1::EstimationService::Stub::Estimate,
+      request, &response,
+      [&flags](const std::string& field) { return FlagOfField(flags, field); });
+  if (!called.ok()) return WithHint(called, CatalogHint(called));
+  Answer answer;
+  if (arguments.output == OutputFormat::kJson) {
+    absl::StatusOr<std::string> json = JsonText(response);
+    if (!json.ok()) return json.status();
+    answer.out = *std::move(json);
+    for (const std::string& assumption : assumptions) {
+      if (arguments.quiet) break;
+      absl::StrAppend(&answer.notes, "note: ", flags.model,
+                      ": assumed: ", assumption, "\n");
+    }
+  } else {
+    answer.out = TableAnswer(response, *pass, assumptions, arguments, style);
+  }
+  if (arguments.fail_if_infeasible && !response.memory().fits()) {
+    answer.code = ExitCode::kInfeasible;
+    if (arguments.output == OutputFormat::kJson && !arguments.quiet) {
+      absl::StrAppend(&answer.notes, "note: The model does not fit\n");
+    }
+  }
+  return answer;
+}
+
+}  // namespace mansard::cli

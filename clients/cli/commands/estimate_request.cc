@@ -1,0 +1,214 @@
+#include "clients/cli/commands/estimate_request.h"
+
+#include <limits>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
+#include "clients/cli/command_status.h"
+
+namespace mansard::cli {
+namespace {
+
+constexpr int64_t kMax32 = std::numeric_limits<int32_t>::max();
+
+// The flags of one group, by name for messages.
+struct GroupFlags {
+  v1::ForwardPass::Role role;
+  int64_t batch;
+  int64_t tokens;
+  int64_t context;
+  const char* tokens_flag;
+  const char* context_flag;
+  bool tokens_given;
+};
+
+absl::Status AddGroup(const GroupFlags& flags, v1::ForwardPass* pass) {
+  if (flags.tokens > flags.context) {
+    return UsageError(absl::StrCat(flags.context_flag, " is ", flags.context,
+                                   "; allowed: at least the ", flags.tokens,
+                                   flags.tokens == 1 ? " token" : " tokens",
+                                   " computed now (", flags.tokens_flag,
+                                   flags.tokens_given ? ")" : ", by default)"),
+                      "--context counts cached and new tokens together");
+  }
+  if (flags.tokens > kMax32) {
+    return UsageError(absl::StrCat(flags.context_flag, " is ", flags.context,
+                                   "; allowed: at most ", kMax32, " without ",
+                                   flags.tokens_flag));
+  }
+  int64_t prior = 0;
+  if (__builtin_sub_overflow(flags.context, flags.tokens, &prior)) {
+    return UsageError(absl::StrCat(flags.tokens_flag, " is ", flags.tokens,
+                                   "; allowed: 1 to ", flags.context_flag));
+  }
+  v1::ForwardPass::Group* group = pass->add_groups();
+  group->set_role(flags.role);
+  group->set_request_count(static_cast<int32_t>(flags.batch));
+  group->set_new_token_count(static_cast<int32_t>(flags.tokens));
+  group->set_prior_token_count(prior);
+  return absl::OkStatus();
+}
+
+absl::Status RefusePrefillFlags(const EstimateFlags& flags) {
+  const std::pair<const char*, bool> given[] = {
+      {"--prefill-batch", flags.prefill_batch.has_value()},
+      {"--prefill-tokens", flags.prefill_tokens.has_value()},
+      {"--prefill-context", flags.prefill_context.has_value()},
+  };
+  for (const auto& [name, is_given] : given) {
+    if (is_given) {
+      return UsageError(
+          absl::StrCat(name, " belongs to --phase mixed, not to --phase ",
+                       flags.phase == Phase::kDecode ? "decode" : "prefill"),
+          "--batch, --context and --tokens describe a pass of one phase");
+    }
+  }
+  return absl::OkStatus();
+}
+
+struct FieldFlag {
+  absl::string_view field;  // Without "target.".
+  const char* flag;
+  std::string value;
+};
+
+std::string Shown(const std::optional<int64_t>& count) {
+  return count.has_value() ? absl::StrCat(*count) : std::string();
+}
+
+// "--flag value", or the flag alone when it was left to its default.
+std::string Named(absl::string_view flag, absl::string_view value) {
+  return value.empty() ? std::string(flag) : absl::StrCat(flag, " ", value);
+}
+
+// Groups stand in the request as ForwardPassOf adds them: a mixed pass has its
+// prompts second.
+std::string FlagOfGroupField(const EstimateFlags& flags,
+                             absl::string_view field) {
+  const bool is_prompt = absl::ConsumePrefix(&field, "[1]");
+  if (!is_prompt) absl::ConsumePrefix(&field, "[0]");
+  absl::ConsumePrefix(&field, ".");
+  if (field == "request_count") {
+    return is_prompt ? Named("--prefill-batch", Shown(flags.prefill_batch))
+                     : Named("--batch", Shown(flags.batch));
+  }
+  if (field == "new_token_count") {
+    if (is_prompt)
+      return Named("--prefill-tokens", Shown(flags.prefill_tokens));
+    return flags.tokens.has_value() || flags.phase != Phase::kPrefill
+               ? Named("--tokens", Shown(flags.tokens))
+               : Named("--context", Shown(flags.context));
+  }
+  if (field == "prior_token_count") {
+    const std::string named =
+        !is_prompt ? Named("--context", Shown(flags.context))
+        : flags.prefill_context.has_value()
+            ? Named("--prefill-context", Shown(flags.prefill_context))
+            : Named("--prefill-tokens", Shown(flags.prefill_tokens));
+    return absl::StrCat(named, " (tokens cached already)");
+  }
+  return "";
+}
+
+}  // namespace
+
+absl::StatusOr<v1::ForwardPass> ForwardPassOf(const EstimateFlags& flags) {
+  if (!flags.context.has_value()) {
+    return UsageError("--context is missing",
+                      "it is the number of tokens per sequence, including "
+                      "those computed now");
+  }
+  v1::ForwardPass pass;
+  const bool prefill = flags.phase == Phase::kPrefill;
+  if (flags.phase != Phase::kMixed) {
+    const absl::Status refused = RefusePrefillFlags(flags);
+    if (!refused.ok()) return refused;
+  }
+  const absl::Status added =
+      AddGroup({.role = prefill ? v1::ForwardPass::ROLE_PREFILL
+                                : v1::ForwardPass::ROLE_DECODE,
+                .batch = flags.batch.value_or(1),
+                .tokens = flags.tokens.value_or(prefill ? *flags.context : 1),
+                .context = *flags.context,
+                .tokens_flag = "--tokens",
+                .context_flag = "--context",
+                .tokens_given = flags.tokens.has_value()},
+               &pass);
+  if (!added.ok()) return added;
+  if (flags.phase != Phase::kMixed) return pass;
+  if (!flags.prefill_tokens.has_value()) {
+    return UsageError("--prefill-tokens is missing",
+                      "a mixed pass needs the new tokens of its prompts");
+  }
+  const absl::Status prompts = AddGroup(
+      {.role = v1::ForwardPass::ROLE_PREFILL,
+       .batch = flags.prefill_batch.value_or(1),
+       .tokens = *flags.prefill_tokens,
+       .context = flags.prefill_context.value_or(*flags.prefill_tokens),
+       .tokens_flag = "--prefill-tokens",
+       .context_flag = "--prefill-context",
+       .tokens_given = true},
+      &pass);
+  if (!prompts.ok()) return prompts;
+  return pass;
+}
+
+void FillTarget(const EstimateFlags& flags, v1::Target* target) {
+  const auto narrow = [](const std::optional<int64_t>& count) {
+    return static_cast<int32_t>(count.value_or(0));
+  };
+  v1::Parallelism* parallelism = target->mutable_parallelism();
+  parallelism->set_tensor_size(narrow(flags.tp));
+  parallelism->set_pipeline_size(narrow(flags.pp));
+  parallelism->set_expert_size(narrow(flags.ep));
+  parallelism->set_data_size(narrow(flags.dp));
+  parallelism->set_node_count(narrow(flags.nodes));
+  v1::Precision* precision = target->mutable_precision();
+  precision->set_weights(flags.weights);
+  precision->set_activations(flags.activations);
+  precision->set_kv_cache(flags.kv);
+  target->set_kernel_stack(flags.stack);
+  target->set_fabric(flags.fabric);
+  if (flags.kv_heads.has_value()) {
+    target->set_kv_head_count(narrow(flags.kv_heads));
+  }
+}
+
+std::string FlagOfField(const EstimateFlags& flags, const std::string& field) {
+  absl::string_view path = field;
+  absl::ConsumePrefix(&path, "target.");
+  if (absl::ConsumePrefix(&path, "forward_pass.groups")) {
+    return FlagOfGroupField(flags, path);
+  }
+  const FieldFlag table[] = {
+      {"parallelism.tensor_size", "--tp", Shown(flags.tp)},
+      {"parallelism.pipeline_size", "--pp", Shown(flags.pp)},
+      {"parallelism.expert_size", "--ep", Shown(flags.ep)},
+      {"parallelism.data_size", "--dp", Shown(flags.dp)},
+      {"parallelism.node_count", "--nodes", Shown(flags.nodes)},
+      {"precision.weights", "--weights", flags.weights},
+      {"precision.activations", "--activations", flags.activations},
+      {"precision.kv_cache", "--kv", flags.kv},
+      {"kernel_stack", "--stack", flags.stack},
+      {"fabric", "--fabric", flags.fabric},
+      {"kv_head_count", "--kv-heads", Shown(flags.kv_heads)},
+      {"model_graph", "--model", flags.model},
+      {"hardware_profile", "--hardware", flags.hardware},
+  };
+  for (const FieldFlag& entry : table) {
+    if (entry.field == path) return Named(entry.flag, entry.value);
+  }
+  // A rule of a file's own fields: the file, then the field.
+  for (const auto& [prefix, file] :
+       {std::pair<const char*, const std::string&>{"inline_model_graph.",
+                                                   flags.model},
+        {"inline_hardware_profile.", flags.hardware}}) {
+    if (absl::ConsumePrefix(&path, prefix)) {
+      return absl::StrCat(file, ": ", path);
+    }
+  }
+  return "";
+}
+
+}  // namespace mansard::cli

@@ -1,0 +1,122 @@
+// `mansard model list|get|import`.
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "clients/cli/commands/commands.h"
+#include "clients/cli/commands/model_file.h"
+#include "clients/cli/output/model_text.h"
+#include "clients/cli/output/proto_text.h"
+
+namespace mansard::cli {
+namespace {
+
+// Small enough that a page stays below gRPC's 4 MB.
+constexpr int kPageSize = 100;
+
+absl::StatusOr<Answer> JsonAnswer(const google::protobuf::Message& message) {
+  absl::StatusOr<std::string> json = JsonText(message);
+  if (!json.ok()) return json.status();
+  return Answer{.out = *std::move(json)};
+}
+
+}  // namespace
+
+absl::StatusOr<Answer> RunModelList(const Session& session,
+                                    const Arguments& arguments,
+                                    const Style& style) {
+  v1::ListModelGraphsRequest request;
+  request.set_page_size(kPageSize);
+  v1::ListModelGraphsResponse all;
+  do {
+    v1::ListModelGraphsResponse page;
+    const absl::Status status = session.Call(
+        session.client().catalog(), &v1::CatalogService::Stub::ListModelGraphs,
+        request, &page);
+    if (!status.ok()) return status;
+    request.set_page_token(page.next_page_token());
+    page.clear_next_page_token();
+    all.MergeFrom(page);
+  } while (!request.page_token().empty());
+  if (arguments.output == OutputFormat::kJson) return JsonAnswer(all);
+  Answer answer;
+  answer.out = TableText(ModelListReport(all), style);
+  if (!arguments.quiet) {
+    absl::StrAppend(&answer.out,
+                    "\nnext: mansard model get ID; a config.json of your own "
+                    "works too: mansard model import FILE\n");
+  }
+  return answer;
+}
+
+absl::StatusOr<Answer> RunModelGet(const Session& session,
+                                   const Arguments& arguments,
+                                   const Style& style) {
+  v1::GetModelGraphRequest request;
+  request.set_name(absl::StrContains(arguments.operand, '/')
+                       ? arguments.operand
+                       : absl::StrCat("modelGraphs/", arguments.operand));
+  v1::ModelGraph graph;
+  const absl::Status status =
+      session.Call(session.client().catalog(),
+                   &v1::CatalogService::Stub::GetModelGraph, request, &graph);
+  if (!status.ok()) {
+    return WithHint(status, absl::IsNotFound(status)
+                                ? "mansard model list shows what is there"
+                                : "");
+  }
+  switch (arguments.output) {
+    case OutputFormat::kJson:
+      return JsonAnswer(graph);
+    case OutputFormat::kTextproto:
+      ClearOutputOnly(&graph);
+      return Answer{.out = DataFileText(graph)};
+    case OutputFormat::kTable:
+      break;
+  }
+  return Answer{.out = ModelText(graph, style)};
+}
+
+absl::StatusOr<Answer> RunModelImport(const Session& session,
+                                      const Arguments& arguments,
+                                      const Style& style) {
+  absl::StatusOr<v1::ImportHuggingFaceConfigResponse> imported =
+      ImportConfig(session, arguments.operand);
+  if (!imported.ok()) return imported.status();
+  Answer answer;
+  switch (arguments.output) {
+    case OutputFormat::kJson:
+      return JsonAnswer(*imported);
+    case OutputFormat::kTextproto:
+      ClearOutputOnly(imported->mutable_model_graph());
+      answer.out = DataFileText(imported->model_graph());
+      for (const std::string& assumption : imported->assumptions()) {
+        if (arguments.quiet) break;
+        absl::StrAppend(&answer.notes, "note: assumed: ", assumption, "\n");
+      }
+      return answer;
+    case OutputFormat::kTable:
+      break;
+  }
+  answer.out = ModelText(imported->model_graph(), style);
+  absl::StrAppend(&answer.out, "\n");
+  for (const std::string& assumption : imported->assumptions()) {
+    absl::StrAppend(&answer.out, "assumed: ", Wrapped(assumption, 9));
+  }
+  if (imported->ignored_keys_size() > 0) {
+    absl::StrAppend(&answer.out, "ignored: ",
+                    Wrapped(absl::StrJoin(imported->ignored_keys(), ", "), 9));
+  }
+  if (!arguments.quiet) {
+    const std::string file =
+        arguments.operand == "-" ? "FILE" : arguments.operand;
+    absl::StrAppend(&answer.out,
+                    "Nothing is stored.\nnext: mansard estimate "
+                    "--model ",
+                    file,
+                    " --hardware ID --phase decode "
+                    "--context N\n");
+  }
+  return answer;
+}
+
+}  // namespace mansard::cli

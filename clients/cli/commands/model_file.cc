@@ -1,0 +1,89 @@
+#include "clients/cli/commands/model_file.h"
+
+#include "absl/strings/str_cat.h"
+#include "clients/cli/input.h"
+#include "clients/cli/output/proto_text.h"
+
+namespace mansard::cli {
+namespace {
+
+std::string NameOf(const std::string& path) {
+  return path == "-" ? "standard input" : path;
+}
+
+absl::StatusOr<v1::ImportHuggingFaceConfigResponse> ImportText(
+    const Session& session, const std::string& path, const std::string& text) {
+  if (static_cast<int64_t>(text.size()) > kMaxConfigBytes) {
+    return Failed(absl::StrCat("Cannot read ", NameOf(path), ": larger than ",
+                               kMaxConfigBytes, " bytes, the limit"));
+  }
+  v1::ImportHuggingFaceConfigRequest request;
+  request.set_config_json(text);
+  v1::ImportHuggingFaceConfigResponse response;
+  const absl::Status status = session.Call(
+      session.client().catalog(),
+      &v1::CatalogService::Stub::ImportHuggingFaceConfig, request, &response,
+      [&path](const std::string& field) {
+        return field == "config_json" ? NameOf(path) : std::string();
+      });
+  if (!status.ok()) return status;
+  return response;
+}
+
+}  // namespace
+
+absl::StatusOr<v1::ImportHuggingFaceConfigResponse> LoadModelFile(
+    const Session& session, const std::string& path) {
+  const absl::StatusOr<std::string> text = ReadInput(path, kMaxDataFileBytes);
+  if (!text.ok()) return text.status();
+  v1::ImportHuggingFaceConfigResponse loaded;
+  if (!LooksLikeJson(*text)) {
+    const absl::Status parsed =
+        ParseDataFile(NameOf(path), *text, loaded.mutable_model_graph());
+    if (!parsed.ok()) return parsed;
+    ClearOutputOnly(loaded.mutable_model_graph());
+    return loaded;
+  }
+  // Every config.json has keys that our messages lack, so what parses is ours.
+  v1::ModelGraph graph;
+  if (ParseJson(path, *text, &graph).ok() && graph.layer_kinds_size() > 0) {
+    *loaded.mutable_model_graph() = graph;
+  } else if (!ParseJson(path, *text, &loaded).ok() ||
+             !loaded.has_model_graph()) {
+    return ImportText(session, path, *text);
+  }
+  ClearOutputOnly(loaded.mutable_model_graph());
+  return loaded;
+}
+
+absl::StatusOr<v1::ImportHuggingFaceConfigResponse> ImportConfig(
+    const Session& session, const std::string& path) {
+  const absl::StatusOr<std::string> text = ReadInput(path, kMaxConfigBytes);
+  if (!text.ok()) return text.status();
+  return ImportText(session, path, *text);
+}
+
+absl::StatusOr<v1::HardwareProfile> LoadHardwareFile(const std::string& path) {
+  const absl::StatusOr<std::string> text = ReadInput(path, kMaxDataFileBytes);
+  if (!text.ok()) return text.status();
+  v1::HardwareProfile profile;
+  const absl::Status parsed =
+      LooksLikeJson(*text) ? ParseJson(NameOf(path), *text, &profile)
+                           : ParseDataFile(NameOf(path), *text, &profile);
+  if (!parsed.ok()) return parsed;
+  ClearOutputOnly(&profile);
+  return profile;
+}
+
+void ClearOutputOnly(v1::ModelGraph* graph) {
+  graph->clear_name();
+  graph->clear_size();
+  graph->clear_revision_id();
+}
+
+void ClearOutputOnly(v1::HardwareProfile* profile) {
+  profile->clear_name();
+  profile->clear_revision_id();
+}
+
+}  // namespace mansard::cli

@@ -1,0 +1,96 @@
+// mansard: the command line. Exit codes: command_status.h.
+#include <cstdio>
+#include <cstdlib>
+#include <memory>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "clients/cli/arguments.h"
+#include "clients/cli/command_status.h"
+#include "clients/cli/commands/commands.h"
+#include "clients/cli/local.h"
+#include "clients/cli/output/style.h"
+#include "clients/cli/parse_arguments.h"
+#include "clients/cli/session.h"
+
+namespace mansard::cli {
+namespace {
+
+absl::StatusOr<Answer> Run(const Session& session, const Arguments& arguments,
+                           const Style& style) {
+  switch (arguments.command) {
+    case Command::kHelp:
+    case Command::kVersion:
+      break;  // Need no session; see Main.
+    case Command::kStatus:
+      return RunStatus(session, arguments, style);
+    case Command::kEstimate:
+      return RunEstimate(session, arguments, style);
+    case Command::kModelImport:
+      return RunModelImport(session, arguments, style);
+    case Command::kModelList:
+      return RunModelList(session, arguments, style);
+    case Command::kModelGet:
+      return RunModelGet(session, arguments, style);
+    case Command::kHardwareList:
+      return RunHardwareList(session, arguments, style);
+    case Command::kHardwareGet:
+      return RunHardwareGet(session, arguments, style);
+  }
+  return Answer();
+}
+
+absl::StatusOr<Answer> RunWithSession(const Arguments& arguments) {
+  const Style style(WantsColor(arguments.no_color));
+  if (!arguments.server.empty()) {
+    return Run(Session(client::Connect(arguments.server), arguments.server,
+                       arguments.timeout),
+               arguments, style);
+  }
+  absl::StatusOr<std::unique_ptr<LocalEngine>> engine = LocalEngine::Start();
+  if (!engine.ok()) {
+    return Failed(absl::StrCat("The embedded engine does not start: ",
+                               engine.status().message()));
+  }
+  return Run(Session((*engine)->Channel(), "", arguments.timeout), arguments,
+             style);
+}
+
+// False where standard output does not take the text, such as a full disk.
+bool Print(const std::string& text) {
+  return std::fwrite(text.data(), 1, text.size(), stdout) == text.size() &&
+         std::fflush(stdout) == 0;
+}
+
+absl::StatusOr<Answer> RunCommand(int argc, const char* const* argv) {
+  const absl::StatusOr<Arguments> arguments = ParseArguments(argc, argv);
+  if (!arguments.ok()) return arguments.status();
+  if (arguments->command == Command::kHelp) {
+    return Answer{.out = arguments->help};
+  }
+  if (arguments->command == Command::kVersion) return RunVersion(*arguments);
+  return RunWithSession(*arguments);
+}
+
+ExitCode Main(int argc, const char* const* argv) {
+  const absl::StatusOr<Answer> answer = RunCommand(argc, argv);
+  if (!answer.ok()) {
+    std::fputs(ErrorText(answer.status()).c_str(), stderr);
+    return ExitCodeOf(answer.status());
+  }
+  if (!Print(answer->out)) {
+    std::fputs("error: Cannot write to standard output\n", stderr);
+    return ExitCode::kFailed;
+  }
+  std::fputs(answer->notes.c_str(), stderr);
+  return answer->code;
+}
+
+}  // namespace
+}  // namespace mansard::cli
+
+int main(int argc, char** argv) {
+  // gRPC's own log would stand between the lines of an error.
+  setenv("GRPC_VERBOSITY", "NONE", /*overwrite=*/0);
+  return static_cast<int>(mansard::cli::Main(argc, argv));
+}

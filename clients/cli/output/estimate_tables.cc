@@ -1,0 +1,236 @@
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
+#include "clients/cli/output/estimate_text.h"
+#include "clients/cli/output/words.h"
+
+namespace mansard::cli {
+namespace {
+
+constexpr int kBarWidth = 16;
+
+Cell BoundCell(v1::Bound bound) {
+  const std::string word = BoundWord(bound);
+  return Text(word, ToneOfResource(word));
+}
+
+Cell ResourceCell(const std::string& resource) {
+  return Text(resource, ToneOfResource(resource));
+}
+
+// "rows=544 columns=8192 bf16" as "544x8192 bf16", to fit a line.
+std::string ShapeOf(const v1::OpEstimate& op) {
+  return absl::StrReplaceAll(op.shape(), {{"rows=", ""}, {" columns=", "x"}});
+}
+
+// After an op's tier; OpsLegend explains them.
+std::string Marks(const v1::OpEstimate& op) {
+  return absl::StrCat(op.extrapolated() ? "*" : "",
+                      op.raised_to_floor() ? "^" : "");
+}
+
+double BytesOf(const v1::Work& work) {
+  return work.weight_read_bytes() + work.kv_read_bytes() +
+         work.kv_write_bytes() + work.activation_read_bytes() +
+         work.activation_write_bytes();
+}
+
+// "layers.dense.qkv_proj[1]" -> "qkv_proj": the part alone, so that layer
+// kinds and groups add up.
+std::string PartOf(const v1::OpEstimate& op) {
+  const std::string& kind = op.op_kind();
+  if (kind == "gemm") {
+    const absl::string_view name(op.op());
+    const absl::string_view last = name.substr(name.rfind('.') + 1);
+    return std::string(last.substr(0, last.find('[')));
+  }
+  if (kind == "norm" || kind == "rope" || kind == "activation" ||
+      kind == "residual" || kind == "quantize") {
+    return "element-wise";
+  }
+  return absl::StrReplaceAll(kind, {{"_", "-"}});
+}
+
+// Ops that share a row of the table by parts.
+struct PartTotal {
+  std::string name;
+  double seconds = 0;
+  double flops = 0;
+  double bytes = 0;
+  double message_bytes = 0;
+  std::map<std::string, double> resource_seconds;
+  std::map<v1::Bound, double> bound_seconds;
+};
+
+template <class Map>
+typename Map::key_type LargestKey(const Map& map) {
+  typename Map::key_type key{};
+  double largest = -1;
+  for (const auto& [candidate, value] : map) {
+    if (value > largest) {
+      largest = value;
+      key = candidate;
+    }
+  }
+  return key;
+}
+
+std::vector<PartTotal> PartTotals(const v1::PhaseEstimate& estimate) {
+  std::vector<PartTotal> totals;
+  for (const v1::OpEstimate& op : estimate.ops()) {
+    const std::string name = PartOf(op);
+    auto total = std::find_if(
+        totals.begin(), totals.end(),
+        [&name](const PartTotal& candidate) { return candidate.name == name; });
+    if (total == totals.end()) {
+      total = totals.emplace(totals.end());
+      total->name = name;
+    }
+    const double repeats = op.repeat_count();
+    total->seconds += repeats * op.time_seconds();
+    total->flops += repeats * (op.work().flops() + op.work().vector_flops());
+    total->bytes += repeats * BytesOf(op.work());
+    total->message_bytes += repeats * op.work().communication_bytes();
+    total->bound_seconds[op.bound()] += repeats * op.time_seconds();
+    for (const auto& time : op.resource_times()) {
+      total->resource_seconds[time.resource()] +=
+          repeats * time.attributed_seconds();
+    }
+  }
+  return totals;
+}
+
+// Bytes of one class at HBM; only its bytes are known apart.
+std::vector<Cell> ClassRow(absl::string_view name, double bytes,
+                           size_t columns) {
+  std::vector<Cell> row(columns);
+  row[0] = Text(absl::StrCat("  ", name), Tone::kFaint);
+  row[1] = Number(bytes);
+  for (size_t i = 2; i < columns; ++i) row[i] = Text(" ");
+  return row;
+}
+
+}  // namespace
+
+Report PartsReport(const v1::EstimateResponse& response) {
+  Report report{{{"part", Unit::kNone, Align::kLeft},
+                 {"time", Unit::kSeconds},
+                 {"share", Unit::kPercent},
+                 {"bound", Unit::kNone, Align::kLeft},
+                 {"limit", Unit::kNone, Align::kLeft},
+                 {"work", Unit::kFlops},
+                 {"bytes", Unit::kBytes},
+                 {"comm", Unit::kBytes}},
+                {}};
+  const double step = response.estimate().time_seconds();
+  PartTotal sum;
+  for (const PartTotal& total : PartTotals(response.estimate())) {
+    sum.flops += total.flops;
+    sum.bytes += total.bytes;
+    sum.message_bytes += total.message_bytes;
+
+    report.rows.push_back({Text(total.name), Number(total.seconds),
+                           Number(step > 0 ? total.seconds / step : 0),
+                           BoundCell(LargestKey(total.bound_seconds)),
+                           ResourceCell(LargestKey(total.resource_seconds)),
+                           NumberOrNothing(total.flops),
+                           NumberOrNothing(total.bytes),
+                           NumberOrNothing(total.message_bytes)});
+  }
+  report.rows.push_back({Text("step", Tone::kStrong), Number(step), Number(1),
+                         BoundCell(response.estimate().bound()), Text(" "),
+                         NumberOrNothing(sum.flops), NumberOrNothing(sum.bytes),
+                         NumberOrNothing(sum.message_bytes)});
+  return report;
+}
+
+Report OpsReport(const v1::EstimateResponse& response) {
+  Report report{{{"op", Unit::kNone, Align::kLeft},
+                 {"n"},
+                 {"each", Unit::kSeconds},
+                 {"share", Unit::kPercent},
+                 {"floor", Unit::kPercent},
+                 {"limit", Unit::kNone, Align::kLeft}},
+                {}};
+  const v1::PhaseEstimate& estimate = response.estimate();
+  const bool tiers_differ =
+      std::any_of(estimate.ops().begin(), estimate.ops().end(),
+                  [&estimate](const v1::OpEstimate& op) {
+                    return op.tier() != estimate.tier() || !Marks(op).empty();
+                  });
+  if (tiers_differ) {
+    report.columns.push_back({"tier", Unit::kNone, Align::kLeft});
+  }
+  report.columns.push_back({"shape", Unit::kNone, Align::kLeft});
+  const double step = estimate.time_seconds();
+  for (const v1::OpEstimate& op : estimate.ops()) {
+    std::vector<Cell> row = {
+        Text(op.op()),
+        Number(op.repeat_count()),
+        Number(op.time_seconds()),
+        Number(step > 0 ? op.repeat_count() * op.time_seconds() / step : 0),
+        Number(op.efficiency_ratio()),
+        ResourceCell(op.limiting_resource())};
+    if (tiers_differ) {
+      row.push_back(Text(absl::StrCat(TierWord(op.tier()), Marks(op))));
+    }
+    row.push_back(Text(ShapeOf(op)));
+    report.rows.push_back(std::move(row));
+  }
+  return report;
+}
+
+std::string OpsLegend(const v1::EstimateResponse& response) {
+  bool extrapolated = false;
+  bool raised = false;
+  for (const v1::OpEstimate& op : response.estimate().ops()) {
+    extrapolated |= op.extrapolated();
+    raised |= op.raised_to_floor();
+  }
+  return absl::StrCat(
+      extrapolated ? "  * outside the range that was fitted\n" : "",
+      raised ? "  ^ calibrated time below the floor: raised to it\n" : "");
+}
+
+Report WaterfallReport(const v1::EstimateResponse& response) {
+  Report report{{{"row", Unit::kNone, Align::kLeft},
+                 {"moved", Unit::kBytes},
+                 {"peak", Unit::kBytesPerSecond},
+                 {"achieved", Unit::kBytesPerSecond},
+                 {"busy", Unit::kSeconds},
+                 {"exposed", Unit::kSeconds},
+                 {"share", Unit::kPercent},
+                 {"", Unit::kNone, Align::kLeft}},
+                {}};
+  for (const v1::WaterfallTier& tier : response.estimate().waterfall()) {
+    const Tone tone = ToneOfResource(tier.tier());
+    const auto bar =
+        static_cast<size_t>(std::lround(tier.share_ratio() * kBarWidth));
+    report.rows.push_back({Text(tier.tier(), tone),
+                           NumberOrNothing(tier.moved_bytes()),
+                           NumberOrNothing(tier.peak_bytes_per_second()),
+                           NumberOrNothing(tier.achieved_bytes_per_second()),
+                           NumberOrNothing(tier.busy_seconds()),
+                           NumberOrNothing(tier.exposed_seconds()),
+                           NumberOrNothing(tier.share_ratio()),
+                           Text(bar > 0 ? std::string(bar, '#') : " ", tone)});
+    if (tier.tier() == "hbm") {
+      const size_t columns = report.columns.size();
+      report.rows.push_back(ClassRow("weights", tier.weight_bytes(), columns));
+      report.rows.push_back(
+          ClassRow("KV cache", tier.kv_cache_bytes(), columns));
+      report.rows.push_back(
+          ClassRow("activations", tier.activation_bytes(), columns));
+    }
+  }
+  return report;
+}
+
+}  // namespace mansard::cli

@@ -1,0 +1,123 @@
+#include "clients/cli/output/estimate_text.h"
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "clients/cli/output/words.h"
+
+namespace mansard::cli {
+namespace {
+
+// Of the words before the lines below the headline.
+constexpr int kLabelWidth = 10;
+
+std::string BoundText(const v1::PhaseEstimate& estimate, const Style& style) {
+  const std::string word = BoundWord(estimate.bound());
+  if (word.empty()) return "";
+  double share = 0;
+  for (const auto& bound_share : estimate.bound_shares()) {
+    if (bound_share.bound() == estimate.bound()) {
+      share = bound_share.time_ratio();
+    }
+  }
+  const std::string name =
+      estimate.bound() == v1::BOUND_COMMUNICATION ? "communication" : word;
+  return style.Paint(ToneOfResource(word),
+                     absl::StrFormat("%s-bound %.0f %%",
+                                     absl::AsciiStrToUpper(name), 100 * share));
+}
+
+std::string MemoryText(const v1::MemoryFootprint& memory,
+                       const v1::ForwardPass& pass) {
+  double used_tokens = 0;
+  for (const auto& group : pass.groups()) {
+    used_tokens += static_cast<double>(group.request_count()) *
+                   (static_cast<double>(group.prior_token_count()) +
+                    static_cast<double>(group.new_token_count()));
+  }
+  const auto bytes = [](int64_t count) {
+    return WithUnit(static_cast<double>(count), Unit::kBytes);
+  };
+  return absl::StrCat(bytes(memory.weight_bytes()), " weights + ",
+                      bytes(memory.kv_cache_bytes()), " KV cache of ",
+                      bytes(memory.capacity_bytes()), " a device\n",
+                      std::string(kLabelWidth + 2, ' '), "room for ",
+                      Grouped(memory.kv_token_capacity_count()), " KV tokens, ",
+                      Grouped(used_tokens, 0), " used");
+}
+
+std::string FitText(const v1::MemoryFootprint& memory, const Style& style) {
+  if (memory.fits()) return style.Paint(Tone::kGood, "fits");
+  return style.Paint(
+      Tone::kBad,
+      absl::StrCat(
+          "DOES NOT FIT, short of ",
+          WithUnit(-static_cast<double>(memory.free_bytes()), Unit::kBytes)));
+}
+
+std::string Line(absl::string_view label, absl::string_view text) {
+  return absl::StrFormat("  %-*s%s\n", kLabelWidth, label, text);
+}
+
+}  // namespace
+
+std::string HeadlineText(const v1::EstimateResponse& response,
+                         const v1::ForwardPass& pass, const Style& style) {
+  const v1::PhaseEstimate& estimate = response.estimate();
+  const double seconds = estimate.time_seconds();
+  std::string headline = style.Paint(
+      Tone::kStrong, absl::StrCat(estimate.phase(), " step  ",
+                                  WithUnit(seconds, Unit::kSeconds)));
+  absl::StrAppend(&headline, "   ",
+                  Grouped(estimate.output_tokens_per_second(),
+                          estimate.output_tokens_per_second() < 100 ? 1 : 0),
+                  " tok/s   ", BoundText(estimate, style), "   ",
+                  FitText(response.memory(), style), "\n");
+  const double efficiency =
+      seconds > 0 ? estimate.floor_seconds() / seconds : 0;
+  absl::StrAppend(
+      &headline,
+      Line("p10-p90",
+           absl::StrCat(WithUnit(estimate.p10_seconds(), Unit::kSeconds), " - ",
+                        WithUnit(estimate.p90_seconds(), Unit::kSeconds))),
+      Line("floor",
+           absl::StrFormat(
+               "%s, %.0f %% of the step: the least that the datasheet allows",
+               WithUnit(estimate.floor_seconds(), Unit::kSeconds),
+               100 * efficiency)),
+      Line("rates", absl::StrFormat(
+                        "%.1f %% of peak tensor rate, %.1f %% of peak HBM "
+                        "bandwidth over the step",
+                        100 * estimate.model_flops_utilization_ratio(),
+                        100 * estimate.memory_bandwidth_utilization_ratio())),
+      Line("memory", MemoryText(response.memory(), pass)));
+  return headline;
+}
+
+std::string FooterText(const v1::EstimateResponse& response, bool quiet,
+                       const Style& style) {
+  const v1::Resolution& used = response.resolution();
+  std::string footer;
+  for (const std::string& warning : used.warnings()) {
+    absl::StrAppend(&footer, style.Paint(Tone::kBad, "warning"), ": ",
+                    Wrapped(warning, 9));
+  }
+  if (quiet) return footer;
+  for (const std::string& assumption : used.assumptions()) {
+    absl::StrAppend(&footer, "assumed: ", Wrapped(assumption, 9));
+  }
+  const auto last_segment = [](const std::string& name) {
+    return name.substr(name.rfind('/') + 1);
+  };
+  absl::StrAppend(
+      &footer, "used: ",
+      Wrapped(absl::StrCat(last_segment(used.hardware_profile_revision()),
+                           " · ", last_segment(used.model_graph_revision()),
+                           " · stack ", used.kernel_stack(), " · fabric ",
+                           used.fabric().empty() ? "-" : used.fabric(),
+                           " · tier ", TierWord(response.estimate().tier())),
+              6));
+  return footer;
+}
+
+}  // namespace mansard::cli

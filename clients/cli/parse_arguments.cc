@@ -1,0 +1,243 @@
+#include "clients/cli/parse_arguments.h"
+
+#include <cstddef>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_replace.h"
+#include "absl/strings/str_split.h"
+#include "clients/cli/command_status.h"
+#include "clients/cli/command_tree.h"
+#include "clients/cli/suggest.h"
+
+namespace mansard::cli {
+namespace {
+
+// Commands below `app`.
+std::vector<std::string> CommandWords(const CLI::App& app) {
+  std::vector<std::string> words;
+  for (const CLI::App* sub : app.get_subcommands(nullptr)) {
+    words.push_back(sub->get_name());
+  }
+  return words;
+}
+
+// Flags that `app` takes, its parents' included.
+std::vector<std::string> FlagWords(const CLI::App& app) {
+  std::vector<std::string> words;
+  for (const CLI::App* level = &app; level != nullptr;
+       level = level->get_parent()) {
+    for (const CLI::Option* option : level->get_options()) {
+      for (const std::string& name : option->get_lnames()) {
+        words.push_back(absl::StrCat("--", name));
+      }
+    }
+  }
+  return words;
+}
+
+std::string FullName(const CLI::App& app) {
+  return app.get_parent() == nullptr
+             ? app.get_name()
+             : absl::StrCat(FullName(*app.get_parent()), " ", app.get_name());
+}
+
+std::string DidYouMean(absl::string_view word,
+                       const std::vector<std::string>& known) {
+  const std::string closest = ClosestWord(word, known);
+  return closest.empty() ? closest
+                         : absl::StrCat(" (did you mean \"", closest, "\"?)");
+}
+
+std::string HelpHint(const CLI::App& app) {
+  return absl::StrCat(FullName(app), " --help has examples");
+}
+
+// The first word that no command knows; OK when there is none.
+absl::Status UnknownWord(CommandTree& tree) {
+  const std::vector<std::string> extras = tree.root().remaining(true);
+  if (extras.empty()) return absl::OkStatus();
+  const CLI::App& app = tree.Deepest();
+  const std::vector<std::string> flag_and_value =
+      absl::StrSplit(extras.front(), absl::MaxSplits('=', 1));
+  const std::string& word = flag_and_value.front();
+  if (absl::StartsWith(word, "-")) {
+    return UsageError(absl::StrCat(FullName(app), ": unknown flag \"", word,
+                                   "\"", DidYouMean(word, FlagWords(app))),
+                      HelpHint(app));
+  }
+  const std::vector<std::string> commands = CommandWords(app);
+  if (commands.empty()) {
+    return UsageError(absl::StrCat(FullName(app), ": unexpected argument \"",
+                                   extras.front(), "\""),
+                      HelpHint(app));
+  }
+  return UsageError(absl::StrCat(FullName(app), ": unknown command \"", word,
+                                 "\"; allowed: ", absl::StrJoin(commands, ", "),
+                                 DidYouMean(word, commands)),
+                    HelpHint(app));
+}
+
+// Where `value` stands in `allowed`.
+absl::StatusOr<size_t> Choice(absl::string_view flag, absl::string_view value,
+                              const std::vector<std::string>& allowed) {
+  for (size_t i = 0; i < allowed.size(); ++i) {
+    if (allowed[i] == value) return i;
+  }
+  return UsageError(absl::StrCat(flag, " is \"", value,
+                                 "\"; allowed: ", absl::StrJoin(allowed, ", "),
+                                 DidYouMean(value, allowed)));
+}
+
+absl::Status ReadCounts(CommandTree& tree, const std::vector<CountFlag>& flags,
+                        EstimateFlags* estimate) {
+  for (const CountFlag& flag : flags) {
+    if (tree.Deepest().get_option(flag.name)->empty()) continue;
+    const std::string& text = tree.raw().counts.at(flag.name);
+    int64_t value = 0;
+    if (!absl::SimpleAtoi(text, &value) || value > flag.maximum ||
+        value < -flag.maximum - 1) {
+      return UsageError(absl::StrCat(flag.name, " is \"", text,
+                                     "\"; allowed: a whole number, at most ",
+                                     flag.maximum));
+    }
+    if (value == 0 && flag.zero_is_default) {
+      return UsageError(
+          absl::StrCat(flag.name, " is \"", text, "\"; allowed: 1 or more"));
+    }
+    estimate->*flag.member = value;
+  }
+  return absl::OkStatus();
+}
+
+absl::Status ReadEstimate(CommandTree& tree, EstimateFlags* estimate) {
+  const std::pair<const char*, const std::string*> required[] = {
+      {"--model", &estimate->model},
+      {"--hardware", &estimate->hardware},
+      {"--phase", &tree.raw().phase}};
+  for (const auto& [name, value] : required) {
+    if (value->empty()) {
+      return UsageError(absl::StrCat(name, " is missing"),
+                        HelpHint(tree.Deepest()));
+    }
+  }
+  const absl::StatusOr<size_t> phase =
+      Choice("--phase", tree.raw().phase, {"prefill", "decode", "mixed"});
+  if (!phase.ok()) return phase.status();
+  estimate->phase = static_cast<Phase>(*phase);
+  const absl::Status work = ReadCounts(tree, WorkFlags(), estimate);
+  return work.ok() ? ReadCounts(tree, LayoutFlags(), estimate) : work;
+}
+
+absl::Status ReadGlobals(const RawFlags& raw, Arguments* arguments) {
+  arguments->server = raw.server == "embedded" ? "" : raw.server;
+  if (!arguments->server.empty() &&
+      !absl::StrContains(arguments->server, ':')) {
+    return UsageError(
+        absl::StrCat("--server (or MANSARD_SERVER) is \"", raw.server,
+                     "\"; allowed: HOST:PORT, unix:PATH, or \"embedded\""));
+  }
+  if (!absl::ParseDuration(raw.timeout, &arguments->timeout) ||
+      arguments->timeout <= absl::ZeroDuration() ||
+      arguments->timeout > absl::Hours(24)) {
+    return UsageError(
+        absl::StrCat("--timeout is \"", raw.timeout,
+                     "\"; allowed: up to 24h, such as 500ms, 10s, 2m"));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status ReadLeaf(const CommandEntry& leaf, const RawFlags& raw,
+                      Arguments* arguments) {
+  arguments->command = leaf.command;
+  std::vector<std::string> formats = {"table", "json"};
+  if (leaf.textproto) formats.push_back("textproto");
+  const absl::StatusOr<size_t> format = Choice("-o", raw.output, formats);
+  if (!format.ok()) return format.status();
+  arguments->output = static_cast<OutputFormat>(*format);
+  for (const char* operand : {"ID", "FILE"}) {
+    if (leaf.app->get_option_no_throw(operand) != nullptr &&
+        arguments->operand.empty()) {
+      return UsageError(
+          absl::StrCat(FullName(*leaf.app), ": ", operand, " is missing"),
+          HelpHint(*leaf.app));
+    }
+  }
+  return absl::OkStatus();
+}
+
+// CLI11 says "--tp: 1 required N missing".
+absl::Status ParseFailed(CommandTree& tree, const CLI::ParseError& error) {
+  absl::Status unknown = UnknownWord(tree);
+  if (!unknown.ok()) return unknown;
+  std::string message = error.what();
+  if (error.get_name() == "ArgumentMismatch") {
+    const std::string flag = message.substr(0, message.find(':'));
+    message = absl::StrCat(flag, absl::StrContains(message, "missing")
+                                     ? " needs a value"
+                                     : " is given more than once");
+  }
+  return UsageError(message, HelpHint(tree.Deepest()));
+}
+
+// With what CLI11 leaves out of a command's help: the flags of all commands.
+std::string HelpText(CommandTree& tree) {
+  std::string text =
+      absl::StrReplaceAll(tree.root().help(), {{"\n\n\n", "\n\n"}});
+  if (&tree.Deepest() != &tree.root()) {
+    absl::StrAppend(&text,
+                    "\nFlags of every command (--server, -o, -q, --timeout, "
+                    "...): mansard --help\n");
+  }
+  return text;
+}
+
+absl::StatusOr<Arguments> Read(CommandTree& tree) {
+  Arguments arguments = tree.arguments();
+  if (tree.raw().version) {
+    arguments.command = Command::kVersion;
+    return arguments;
+  }
+  absl::Status status = ReadGlobals(tree.raw(), &arguments);
+  if (!status.ok()) return status;
+  const CLI::App& app = tree.Deepest();
+  for (const CommandEntry& leaf : tree.leaves()) {
+    if (leaf.app != &app) continue;
+    status = ReadLeaf(leaf, tree.raw(), &arguments);
+    if (status.ok() && leaf.command == Command::kEstimate) {
+      status = ReadEstimate(tree, &arguments.estimate);
+    }
+    if (!status.ok()) return status;
+    return arguments;
+  }
+  return UsageError(
+      absl::StrCat(FullName(app), ": a command is missing; allowed: ",
+                   absl::StrJoin(CommandWords(app), ", ")),
+      HelpHint(app));
+}
+
+}  // namespace
+
+absl::StatusOr<Arguments> ParseArguments(int argc, const char* const* argv) {
+  CommandTree tree;
+  Arguments help;
+  if (argc <= 1) {
+    help.help = HelpText(tree);
+    return help;
+  }
+  try {
+    tree.root().parse(argc, argv);
+  } catch (const CLI::CallForHelp&) {
+    help.help = HelpText(tree);
+    return help;
+  } catch (const CLI::ParseError& error) {
+    return ParseFailed(tree, error);
+  }
+  return Read(tree);
+}
+
+}  // namespace mansard::cli

@@ -1,0 +1,42 @@
+#!/usr/bin/env bash
+# The image installs the package of every library that the programs need:
+# docker.sh <program>...
+set -euo pipefail
+# shellcheck source=scripts/lib/common.sh
+source "$(dirname "${BASH_SOURCE[0]}")/../lib/common.sh"
+require_tool dpkg-query apt-cache objdump
+[ $# -gt 0 ] || fail "usage: docker.sh <program>..."
+
+readonly dockerfile="$repository/deploy/docker/Dockerfile"
+# The last stage's list: one indented package a line.
+installed="$(sed -n '/--no-install-recommends/,/&&/p' "$dockerfile" |
+  sed -n 's/^ *\([a-z0-9][a-z0-9.+-]*\) \\$/\1/p')"
+# Part of every Debian image.
+readonly always="libc6 libgcc-s1 libstdc++6"
+
+status=0
+for package in $installed; do
+  if ! apt-cache show "$package" >/dev/null 2>&1; then
+    say "Debian has no package $package"
+    status=1
+  fi
+done
+
+needed="$(objdump -p "$@" | awk '$1 == "NEEDED" { print $2 }' | sort -u)"
+wanted="$(for library in $needed; do
+  dpkg-query -S "*/$library" 2>/dev/null | cut -d: -f1 | head -n 1 ||
+    fail "no installed package holds $library"
+done | sort -u)"
+for package in $wanted; do
+  if [[ " $always ${installed//$'\n'/ } " != *" $package "* ]]; then
+    say "the image lacks $package"
+    status=1
+  fi
+done
+for package in $installed; do
+  if [[ " ${wanted//$'\n'/ } " != *" $package "* ]]; then
+    say "the image has $package, which nothing needs"
+    status=1
+  fi
+done
+exit "$status"

@@ -1,0 +1,235 @@
+"""`mansard estimate`: numbers, formats, exit codes."""
+
+import pathlib
+import tempfile
+
+import support
+from data_config import CONFIG
+from support import DECODE, ESTIMATE, CliTest
+
+DECODE_1024 = DECODE + ("--batch", "1", "--context", "1024")
+
+# Llama 3.1 8B: parameters without the embedding, two bytes each, and the one
+# row of the embedding that is gathered.
+WEIGHT_BYTES = 2 * (8_030_261_248 - 128_256 * 4096) + 2 * 4096
+# Keys and values, 32 layers x 8 heads x 128, two bytes each.
+KV_BYTES_PER_TOKEN = 2 * 32 * 8 * 128 * 2
+HBM_BYTES_PER_SECOND = 3.35e12
+
+
+def hbm_row(response):
+    rows = response["estimate"]["waterfall"]
+    return next(row for row in rows if row["tier"] == "hbm")
+
+
+def work_of(response, field):
+    return sum(
+        op["work"][field] * op["repeat_count"]
+        for op in response["estimate"]["ops"]
+    )
+
+
+class NumbersTest(CliTest):
+    def answer(self, *words):
+        return self.succeed(*words, "-o", "json").json()
+
+    def test_decode_moves_weights_and_cache_once(self):
+        answer = self.answer(*DECODE_1024, "--ops", "--waterfall")
+        row = hbm_row(answer)
+        self.assertEqual(row["weight_bytes"], WEIGHT_BYTES)
+        self.assertEqual(work_of(answer, "kv_read_bytes"), 134_217_728)
+        self.assertEqual(work_of(answer, "kv_write_bytes"), 131_072)
+        self.assertEqual(row["kv_cache_bytes"], 134_217_728 + 131_072)
+        self.assertEqual(
+            answer["memory"]["kv_cache_bytes"], str(1024 * KV_BYTES_PER_TOKEN)
+        )
+
+    def test_floor_is_bytes_over_datasheet_bandwidth(self):
+        answer = self.answer(*DECODE_1024)
+        lower = (WEIGHT_BYTES + 1024 * KV_BYTES_PER_TOKEN) / HBM_BYTES_PER_SECOND
+        floor = answer["estimate"]["floor_seconds"]
+        self.assertAlmostEqual(floor, lower, delta=0.001 * lower)
+        self.assertAlmostEqual(floor * 1e3, 4.52, delta=0.005)
+        self.assertGreaterEqual(answer["estimate"]["time_seconds"], floor)
+
+    def test_kv_heads_widen_projections_and_cache(self):
+        answer = self.answer(
+            *DECODE_1024, "--kv-heads", "32", "--ops", "--waterfall"
+        )
+        # 24 more heads of 128, for keys and for values, in every layer.
+        widened = WEIGHT_BYTES + 32 * 2 * 24 * 128 * 4096 * 2
+        self.assertEqual(hbm_row(answer)["weight_bytes"], widened)
+        self.assertAlmostEqual(widened / 1e9, 16.62, delta=0.005)
+        self.assertEqual(work_of(answer, "kv_read_bytes"), 4 * 134_217_728)
+
+    def test_waterfall_sums_to_the_step(self):
+        estimate = self.answer(*DECODE_1024, "--waterfall")["estimate"]
+        total = sum(row["exposed_seconds"] for row in estimate["waterfall"])
+        self.assertAlmostEqual(total / estimate["time_seconds"], 1, places=9)
+
+    def test_rows_only_when_asked(self):
+        estimate = self.answer(*DECODE_1024)["estimate"]
+        self.assertEqual((estimate["ops"], estimate["waterfall"]), ([], []))
+
+    def test_context_counts_new_tokens(self):
+        # Four drafts beside the token: context still ends at 1024.
+        answer = self.answer(*DECODE_1024, "--tokens", "5", "--ops")
+        self.assertEqual(
+            answer["memory"]["kv_cache_bytes"], str(1024 * KV_BYTES_PER_TOKEN)
+        )
+        self.assertEqual(
+            work_of(answer, "kv_write_bytes"), 5 * KV_BYTES_PER_TOKEN
+        )
+
+    def test_prefill_computes_all_of_the_context(self):
+        words = ESTIMATE + ("--phase", "prefill", "--context", "512", "--ops")
+        answer = self.answer(*words)
+        self.assertEqual(
+            work_of(answer, "kv_write_bytes"), 512 * KV_BYTES_PER_TOKEN
+        )
+        cached = self.answer(*words, "--tokens", "128")
+        self.assertEqual(
+            work_of(cached, "kv_write_bytes"), 128 * KV_BYTES_PER_TOKEN
+        )
+        self.assertEqual(answer["estimate"]["phase"], "prefill")
+
+    def test_mixed_has_decodes_and_prompts(self):
+        answer = self.answer(
+            *ESTIMATE, "--phase", "mixed", "--batch", "3", "--context", "100",
+            "--prefill-batch", "2", "--prefill-tokens", "50",
+            "--prefill-context", "80", "--ops",
+        )
+        self.assertEqual(answer["estimate"]["phase"], "mixed")
+        self.assertEqual(
+            work_of(answer, "kv_write_bytes"),
+            (3 * 1 + 2 * 50) * KV_BYTES_PER_TOKEN,
+        )
+        self.assertEqual(
+            answer["memory"]["kv_cache_bytes"],
+            str((3 * 100 + 2 * 80) * KV_BYTES_PER_TOKEN),
+        )
+
+
+class FeasibilityTest(CliTest):
+    TOO_LARGE = (
+        "estimate", "--model", "llama-3.1-70b", "--hardware", "h100-sxm",
+        "--phase", "decode", "--context", "100",
+    )
+
+    def test_says_so_and_succeeds(self):
+        result = self.succeed(*self.TOO_LARGE)
+        self.assertIn("DOES NOT FIT, short of", result.out.splitlines()[0])
+        self.assertFalse(
+            self.succeed(*self.TOO_LARGE, "-o", "json").json()["memory"]["fits"]
+        )
+
+    def test_exit_code_is_opt_in(self):
+        for form in ("table", "json"):
+            result = support.run(
+                *self.TOO_LARGE, "--fail-if-infeasible", "-o", form
+            )
+            self.assertEqual(result.code, 4)
+            self.assertNotEqual(result.out, "")
+        self.succeed(*DECODE_1024, "--fail-if-infeasible")
+
+    def test_require_fit_refuses(self):
+        self.assertIn(
+            "bytes a device", self.fail_with(1, *self.TOO_LARGE, "--require-fit")
+        )
+
+
+class FilesTest(CliTest):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+        (self.folder / "config.json").write_text(CONFIG)
+
+    def hash_of(self, model, hardware="h100-sxm", **options):
+        return self.succeed(
+            "estimate", "--model", str(model), "--hardware", str(hardware),
+            "--phase", "decode", "--context", "64", "-o", "json", **options
+        ).json()["resolution"]["content_hash"]
+
+    def test_every_form_of_a_model_is_the_same_model(self):
+        config = self.folder / "config.json"
+        expected = self.hash_of(config)
+        self.assertEqual(self.hash_of(self.folder), expected)
+        self.assertEqual(self.hash_of("-", stdin=CONFIG.encode()), expected)
+        for form in ("json", "textproto"):
+            kept = self.folder / f"kept.{form}"
+            kept.write_text(
+                self.succeed("model", "import", str(config), "-o", form).out
+            )
+            self.assertEqual(self.hash_of(kept), expected)
+
+    def test_hardware_from_a_file_answers_as_the_catalog(self):
+        kept = self.folder / "device.textproto"
+        kept.write_text(
+            self.succeed("hardware", "get", "h100-sxm", "-o", "textproto").out
+        )
+        words = ("--phase", "decode", "--context", "64", "-o", "json")
+        from_file = self.succeed(
+            "estimate", "--model", "llama-3.1-8b", "--hardware", str(kept), *words
+        ).json()
+        from_catalog = self.succeed(*ESTIMATE, *words).json()
+        self.assertEqual(from_file["estimate"], from_catalog["estimate"])
+        self.assertRegex(
+            from_file["resolution"]["hardware_profile_revision"], "^inline@"
+        )
+
+    def test_broken_files_name_file_and_place(self):
+        cases = (
+            ("missing.json", None, "No such file"),
+            ("typo.textproto", "hidden_sise: 3", "1:12.*hidden_sise"),
+            ("empty.json", " \n", "it is empty"),
+            ("cut.json", '{"hidden_size": ', "cut.json"),
+            ("short.textproto", "hidden_size: 8", "layer_kinds"),
+            ("large.json", '{"a": "' + "x" * 1_000_000 + '"}', "larger than"),
+        )
+        for name, text, message in cases:
+            with self.subTest(name):
+                path = self.folder / name
+                if text is not None:
+                    path.write_text(text)
+                error = self.fail_with(
+                    1, "estimate", "--model", str(path), "--hardware",
+                    "h100-sxm", "--phase", "decode", "--context", "64",
+                )
+                self.assertRegex(error, message)
+
+
+class TableTest(CliTest):
+    CASES = {
+        "decode": DECODE_1024 + ("--ops", "--waterfall"),
+        "mixed_tp4": (
+            "estimate", "--model", "llama-3.1-70b", "--hardware", "h200-sxm",
+            "--tp", "4", "--phase", "mixed", "--batch", "32", "--context",
+            "4096", "--prefill-tokens", "512", "--ops", "--waterfall",
+        ),
+        "too_large": FeasibilityTest.TOO_LARGE,
+    }
+
+    def test_golden(self):
+        for name, words in self.CASES.items():
+            with self.subTest(name):
+                out = self.succeed(*words).out
+                self.assert_fits(out)
+                self.assert_golden(
+                    f"estimate_{name}.txt", support.shape_of(out)
+                )
+
+    def test_quiet_leaves_notes_out(self):
+        loud = self.succeed(*DECODE_1024).out
+        quiet = self.succeed(*DECODE_1024, "-q").out
+        self.assertTrue(loud.startswith(quiet))
+        for word in ("assumed:", "used:", "next:"):
+            self.assertIn(word, loud)
+            self.assertNotIn(word, quiet)
+
+    def test_parts_sum_to_the_step(self):
+        lines = self.succeed(*DECODE_1024, "-q").out.splitlines()
+        start = next(i for i, line in enumerate(lines) if "  part " in line)
+        shares = [float(line.split()[2].lstrip("<")) for line in lines[start + 1:]]
+        self.assertAlmostEqual(sum(shares[:-1]), 100, delta=1)
+        self.assertEqual(shares[-1], 100)
