@@ -22,26 +22,31 @@ struct Parts {
   bool extrapolated = false;
 };
 
-// Vector and special-function work at peak: counts are approximate, and the
-// families' fractions were fitted without them.
-void AddVectorWork(const Op& op, const Device& device, Parts& parts) {
+// What every family starts from. Vector and special-function work runs at peak:
+// its counts are approximate, and the families' fractions were fitted without
+// it. HBM carries weights and KV, and activations where they do not stay in L2.
+Parts Begin(const Op& op, const FamilyFacts& facts, const Device& device,
+            double hbm_fraction, bool activations_in_hbm) {
+  Parts parts{.family = &facts};
   parts.overlapping[Resource::kVector] = op.work.vector / device.VectorRate();
   if (device.spec().special_function_rate.has_value()) {
     parts.overlapping[Resource::kSfu] =
         op.work.special / device.spec().special_function_rate->value;
   }
-}
-
-// Weights and KV always, activations where they do not stay in L2.
-void AddHbmWork(const Op& op, const Device& device, double fraction,
-                bool activations_in_hbm, Parts& parts) {
   parts.traffic.hbm_weights = op.work.weights;
   parts.traffic.hbm_kv = op.work.kv_read + op.work.kv_write;
   if (activations_in_hbm) {
     parts.traffic.hbm_activations = op.work.activations();
   }
   parts.overlapping[Resource::kHbm] =
-      parts.traffic.hbm() / (device.HbmBandwidth() * fraction);
+      parts.traffic.hbm() / (device.HbmBandwidth() * hbm_fraction);
+  return parts;
+}
+
+void SetTensorTime(const Op& op, const Device& device, double peak_fraction,
+                   Parts& parts) {
+  parts.overlapping[Resource::kTensor] =
+      TensorTimeAtPeak(op, device) / peak_fraction;
 }
 
 void AddL2Work(Bytes moved, BytesPerSecond feed, Parts& parts) {
@@ -55,12 +60,9 @@ void AddL2Work(Bytes moved, BytesPerSecond feed, Parts& parts) {
 Parts PriceGemm(const Op& op, const GemmShape& shape,
                 const HardwareView& hardware) {
   const GemmFamily& family = *hardware.stack.GemmFor(shape.compute);
-  Parts parts{.family = &family.facts};
-  AddVectorWork(op, hardware.device, parts);
-  AddHbmWork(op, hardware.device, family.hbm_fraction,
-             !StaysInL2(op, hardware.device), parts);
-  parts.overlapping[Resource::kTensor] =
-      TensorTimeAtPeak(op, hardware.device) / family.peak_fraction;
+  Parts parts = Begin(op, family.facts, hardware.device, family.hbm_fraction,
+                      !StaysInL2(op, hardware.device));
+  SetTensorTime(op, hardware.device, family.peak_fraction, parts);
   const double weight_passes =
       std::max(1.0, static_cast<double>(shape.m) / family.tile_rows);
   const double input_passes =
@@ -76,12 +78,9 @@ Parts PriceGemm(const Op& op, const GemmShape& shape,
 // "roofline-attention-decode".
 Parts PriceDecodeAttention(const Op& op, const HardwareView& hardware) {
   const DecodeAttentionFamily& family = hardware.stack.spec().attention_decode;
-  Parts parts{.family = &family.facts};
-  AddVectorWork(op, hardware.device, parts);
-  AddHbmWork(op, hardware.device, family.hbm_fraction,
-             !StaysInL2(op, hardware.device), parts);
-  parts.overlapping[Resource::kTensor] =
-      TensorTimeAtPeak(op, hardware.device) / family.peak_fraction;
+  Parts parts = Begin(op, family.facts, hardware.device, family.hbm_fraction,
+                      !StaysInL2(op, hardware.device));
+  SetTensorTime(op, hardware.device, family.peak_fraction, parts);
   AddL2Work(op.work.activations(), family.l2_feed, parts);
   parts.fixed[Resource::kLaunch] = family.launch;
   parts.fixed[Resource::kSync] = family.combine;
@@ -95,11 +94,10 @@ Parts PricePrefillAttention(const Op& op, const AttentionShape& shape,
                             const HardwareView& hardware) {
   const PrefillAttentionFamily& family =
       hardware.stack.spec().attention_prefill;
-  Parts parts{.family = &family.facts};
-  AddVectorWork(op, hardware.device, parts);
-  AddHbmWork(op, hardware.device, family.hbm_fraction, true, parts);
-  parts.overlapping[Resource::kTensor] = TensorTimeAtPeak(op, hardware.device) /
-                                         family.PeakFraction(shape.head_size);
+  Parts parts =
+      Begin(op, family.facts, hardware.device, family.hbm_fraction, true);
+  SetTensorTime(op, hardware.device, family.PeakFraction(shape.head_size),
+                parts);
   parts.extrapolated = shape.head_size > family.peak_fractions.back().first;
   parts.fixed[Resource::kLaunch] = family.launch;
   return parts;
@@ -108,10 +106,8 @@ Parts PricePrefillAttention(const Op& op, const AttentionShape& shape,
 // "roofline-elementwise".
 Parts PriceElementwise(const Op& op, const HardwareView& hardware) {
   const ElementwiseFamily& family = hardware.stack.spec().elementwise;
-  Parts parts{.family = &family.facts};
-  AddVectorWork(op, hardware.device, parts);
-  AddHbmWork(op, hardware.device, family.hbm_fraction,
-             !StaysInL2(op, hardware.device), parts);
+  Parts parts = Begin(op, family.facts, hardware.device, family.hbm_fraction,
+                      !StaysInL2(op, hardware.device));
   AddL2Work(op.work.activations(), family.l2_feed, parts);
   parts.fixed[Resource::kLaunch] = family.launch;
   return parts;
@@ -122,10 +118,9 @@ Parts PriceCollective(const Op& op, const CollectiveShape& shape,
                       const HardwareView& hardware) {
   const CollectiveFamily& family =
       *hardware.stack.spec().collectives[static_cast<size_t>(shape.tier)];
-  Parts parts{.family = &family.facts};
-  AddHbmWork(op, hardware.device,
-             hardware.stack.spec().elementwise.hbm_fraction,
-             !StaysInL2(op, hardware.device), parts);
+  Parts parts = Begin(op, family.facts, hardware.device,
+                      hardware.stack.spec().elementwise.hbm_fraction,
+                      !StaysInL2(op, hardware.device));
   const Bytes wire = RingWireBytes(op, shape);
   const int steps = CollectiveRounds(op) * (shape.ranks - 1);
   Seconds fixed;
