@@ -8,95 +8,125 @@
 #include "google/protobuf/io/tokenizer.h"
 #include "google/protobuf/text_format.h"
 #include "mansard/v1/catalog.pb.h"
+#include "model/base/id.h"
+#include "model/base/status_macros.h"
+#include "model/io/embedded.h"
 #include "model/io/graph_io.h"
 
 namespace mansard::model {
 namespace {
 
+constexpr absl::string_view kExtension = ".textproto";
+
 // "fabrics/broken.textproto:3:9: Expected ..." for every parse error.
 class ErrorList : public google::protobuf::io::ErrorCollector {
  public:
-  ErrorList(const std::string& file, std::vector<std::string>& errors)
-      : file_(file), errors_(errors) {}
+  ErrorList(const std::string& path, std::vector<std::string>& errors)
+      : path_(path), errors_(errors) {}
 
   // Lines and columns come counted from 0; editors count from 1.
   void AddError(int line, int column, const std::string& message) override {
     errors_.push_back(
-        absl::StrCat(file_, ":", line + 1, ":", column + 1, ": ", message));
+        absl::StrCat(path_, ":", line + 1, ":", column + 1, ": ", message));
   }
 
  private:
-  const std::string& file_;
+  const std::string& path_;
   std::vector<std::string>& errors_;
 };
 
-// Parses every file as a Message and hands it to `add(id, message,
-// violations)`; collects what goes wrong, with the file's name.
-template <class Message, class Add>
-void LoadFiles(const std::vector<EmbeddedFile>& files, absl::string_view folder,
-               std::vector<std::string>& errors, const Add& add) {
-  for (const EmbeddedFile& file : files) {
-    const std::string name = absl::StrCat(folder, "/", file.id, ".textproto");
-    ErrorList collector(name, errors);
+std::string IdOf(const DataFile& file) {
+  const std::string name = file.path.substr(file.path.rfind('/') + 1);
+  return name.substr(0, name.rfind(kExtension.data()));
+}
+
+// Adds each file to `known` as what `make(message, id, violations)` returns of
+// it; collects what goes wrong.
+template <class Message, class Known, class Make>
+void AddFiles(const std::vector<DataFile>& files, Known& known,
+              std::vector<std::string>& errors, const Make& make) {
+  for (const DataFile& file : files) {
+    ErrorList collector(file.path, errors);
     google::protobuf::TextFormat::Parser parser;
     parser.RecordErrorsTo(&collector);
     Message message;
-    if (!parser.ParseFromString(std::string(file.text), &message)) continue;
+    if (!parser.ParseFromString(file.text, &message)) continue;
+
+    const std::string id = IdOf(file);
     Violations violations;
-    add(std::string(file.id), message, violations);
+    if (!IsValidId(id)) {
+      violations.Add("",
+                     absl::StrCat("the file's name is no id: \"", id, "\""));
+    }
+    if (known.count(id) > 0) {
+      violations.Add("", absl::StrCat("the id \"", id,
+                                      "\" is there already; take another"));
+    }
+    auto value = make(message, id, violations);
+    if (value && violations.empty()) known.emplace(id, *std::move(value));
     for (const Violation& violation : violations.all()) {
-      errors.push_back(absl::StrCat(name, ": ", violation.field, ": ",
+      errors.push_back(absl::StrCat(file.path, ": ", violation.field,
+                                    violation.field.empty() ? "" : ": ",
                                     violation.description));
     }
   }
 }
 
+// In shared ownership, as the catalog holds it.
+template <class T>
+std::optional<std::shared_ptr<const T>> Shared(std::optional<T> value) {
+  if (!value) return std::nullopt;
+  return std::make_shared<const T>(*std::move(value));
+}
+
+std::vector<DataFile> Embedded(const std::vector<EmbeddedFile>& files,
+                               absl::string_view folder) {
+  std::vector<DataFile> named;
+  for (const EmbeddedFile& file : files) {
+    named.push_back({absl::StrCat(folder, "/", file.id, kExtension),
+                     std::string(file.text)});
+  }
+  return named;
+}
+
 }  // namespace
 
-absl::StatusOr<ShippedData> LoadData(const std::vector<EmbeddedFile>& fabrics,
-                                     const std::vector<EmbeddedFile>& hardware,
-                                     const std::vector<EmbeddedFile>& models) {
-  ShippedData data;
+absl::Status AddData(const DataFiles& files, ShippedData& data) {
   std::vector<std::string> errors;
-  LoadFiles<v1::Fabric>(
-      fabrics, "fabrics", errors,
-      [&](const std::string& id, const v1::Fabric& proto,
-          Violations& violations) {
+  AddFiles<v1::Fabric>(
+      files.fabrics, data.fabrics, errors,
+      [](const v1::Fabric& proto, const std::string& id,
+         Violations& violations) {
         if (proto.fabric() != id) {
           violations.Add("fabric",
                          absl::StrCat("is \"", proto.fabric(),
                                       "\"; the file's name says \"", id, "\""));
         }
-        std::optional<Fabric> fabric = FabricFromProto(proto, violations);
-        if (fabric) data.fabrics.emplace(id, *std::move(fabric));
+        return FabricFromProto(proto, violations);
       });
-  LoadFiles<v1::HardwareProfile>(
-      hardware, "hardware", errors,
-      [&](const std::string& id, const v1::HardwareProfile& proto,
-          Violations& violations) {
-        std::optional<HardwareProfile> profile =
-            ProfileFromProto(proto, id, data.fabrics, violations);
-        if (!profile) return;
-        data.profiles.emplace(
-            id, std::make_shared<const HardwareProfile>(*std::move(profile)));
+  AddFiles<v1::HardwareProfile>(
+      files.hardware, data.profiles, errors,
+      [&data](const v1::HardwareProfile& proto, const std::string& id,
+              Violations& violations) {
+        return Shared(ProfileFromProto(proto, id, data.fabrics, violations));
       });
-  LoadFiles<v1::ModelGraph>(
-      models, "models", errors,
-      [&](const std::string& id, const v1::ModelGraph& proto,
-          Violations& violations) {
-        std::optional<ModelGraph> graph = GraphFromProto(proto, id, violations);
-        if (!graph) return;
-        data.graphs.emplace(
-            id, std::make_shared<const ModelGraph>(*std::move(graph)));
+  AddFiles<v1::ModelGraph>(
+      files.models, data.graphs, errors,
+      [](const v1::ModelGraph& proto, const std::string& id,
+         Violations& violations) {
+        return Shared(GraphFromProto(proto, id, violations));
       });
-  if (!errors.empty()) {
-    return absl::InternalError(absl::StrJoin(errors, "\n"));
-  }
-  return data;
+  if (errors.empty()) return absl::OkStatus();
+  return absl::FailedPreconditionError(absl::StrJoin(errors, "\n"));
 }
 
 absl::StatusOr<ShippedData> LoadShippedData() {
-  return LoadData(EmbeddedFabrics(), EmbeddedHardware(), EmbeddedModels());
+  ShippedData data;
+  RETURN_IF_ERROR(AddData({.fabrics = Embedded(EmbeddedFabrics(), "fabrics"),
+                           .hardware = Embedded(EmbeddedHardware(), "hardware"),
+                           .models = Embedded(EmbeddedModels(), "models")},
+                          data));
+  return data;
 }
 
 }  // namespace mansard::model

@@ -1,4 +1,5 @@
-// The models, fabrics and devices that come with the binary.
+// Data files as domain objects: the models, fabrics and devices that come with
+// the binary, and any further ones.
 #pragma once
 
 #include <map>
@@ -6,10 +7,10 @@
 #include <string>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "model/graph/model_graph.h"
 #include "model/hardware/hardware_profile.h"
-#include "model/io/embedded.h"
 #include "model/io/profile_io.h"
 
 namespace mansard::model {
@@ -20,13 +21,23 @@ struct ShippedData {
   FabricMap fabrics;
 };
 
-// Parses and checks every embedded file; an error names the file and every
-// broken rule. Fails only if the binary was built from broken data.
-absl::StatusOr<ShippedData> LoadShippedData();
+// A textproto file as read. Its name without folder and ".textproto" is the id.
+struct DataFile {
+  std::string path;  // As messages show it.
+  std::string text;
+};
+struct DataFiles {
+  std::vector<DataFile> fabrics;
+  std::vector<DataFile> hardware;
+  std::vector<DataFile> models;
+};
 
-// The same for any set of files.
-absl::StatusOr<ShippedData> LoadData(const std::vector<EmbeddedFile>& fabrics,
-                                     const std::vector<EmbeddedFile>& hardware,
-                                     const std::vector<EmbeddedFile>& models);
+// Parses, checks and adds every file. FAILED_PRECONDITION, one line for each
+// thing wrong in any file, with its path (and line and column where it does
+// not parse): a broken rule, a name that is no id, an id that is there already.
+absl::Status AddData(const DataFiles& files, ShippedData& data);
+
+// The embedded files. Fails only if the binary was built from broken data.
+absl::StatusOr<ShippedData> LoadShippedData();
 
 }  // namespace mansard::model

@@ -263,14 +263,18 @@ TEST(ShippedTest, ModelsHaveTheirPublishedSizes) {
 }
 
 TEST(ShippedTest, BrokenFilesAreNamedWithPlaceAndRule) {
-  const absl::StatusOr<ShippedData> data = LoadData(
-      {{"torn", "fabric: \"torn\"\nlinks {\n  speed: 3\n}\n"},
-       {"misnamed", "fabric: \"other\""}},
-      {{"hollow", "display_name: \"Hollow\""}}, {{"empty", "hidden_size: 0"}});
-  ASSERT_FALSE(data.ok());
-  EXPECT_EQ(data.status().code(), absl::StatusCode::kInternal);
+  ShippedData data;
+  const absl::Status status = AddData(
+      {.fabrics = {{"fabrics/torn.textproto",
+                    "fabric: \"torn\"\nlinks {\n  speed: 3\n}\n"},
+                   {"fabrics/misnamed.textproto", "fabric: \"other\""}},
+       .hardware = {{"hardware/hollow.textproto", "display_name: \"Hollow\""}},
+       .models = {{"models/empty.textproto", "hidden_size: 0"}}},
+      data);
+  EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_TRUE(data.fabrics.empty());
   EXPECT_THAT(
-      std::string(data.status().message()),
+      std::string(status.message()),
       AllOf(HasSubstr("fabrics/torn.textproto:3:8: "), HasSubstr("\"speed\""),
             HasSubstr("fabrics/misnamed.textproto: fabric: is \"other\"; the "
                       "file's name says \"misnamed\""),

@@ -134,7 +134,7 @@ class FeasibilityTest(CliTest):
 
     def test_require_fit_refuses(self):
         self.assertIn(
-            "bytes a device", self.fail_with(1, *self.TOO_LARGE, "--require-fit")
+            "GB a device", self.fail_with(1, *self.TOO_LARGE, "--require-fit")
         )
 
 

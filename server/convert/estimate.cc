@@ -1,0 +1,165 @@
+#include "server/convert/estimate.h"
+
+#include <cmath>
+#include <cstdint>
+#include <string>
+
+#include "absl/strings/string_view.h"
+#include "model/ops/op.h"
+#include "model/price/resource.h"
+
+namespace mansard::server {
+namespace {
+
+v1::Bound ToProto(model::Bound bound) {
+  switch (bound) {
+    case model::Bound::kCompute:
+      return v1::BOUND_COMPUTE;
+    case model::Bound::kMemory:
+      return v1::BOUND_MEMORY;
+    case model::Bound::kCommunication:
+      return v1::BOUND_COMMUNICATION;
+    case model::Bound::kOverhead:
+      return v1::BOUND_OVERHEAD;
+  }
+  return v1::BOUND_UNSPECIFIED;
+}
+
+v1::Tier ToProto(model::Tier tier) {
+  switch (tier) {
+    case model::Tier::kSpec:
+      return v1::TIER_SPEC;
+    case model::Tier::kTransferred:
+      return v1::TIER_TRANSFERRED;
+    case model::Tier::kCalibrated:
+      return v1::TIER_CALIBRATED;
+  }
+  return v1::TIER_UNSPECIFIED;
+}
+
+std::string Text(absl::string_view view) { return std::string(view); }
+
+double Ratio(double part, double whole) { return whole > 0 ? part / whole : 0; }
+
+int64_t WholeBytes(model::Bytes bytes) {
+  return static_cast<int64_t>(std::llround(bytes.value()));
+}
+
+void ToProto(const model::Work& work, v1::Work& proto) {
+  proto.set_flops(work.tensor.value());
+  proto.set_vector_flops(work.vector.value());
+  proto.set_special_function_count(work.special.value());
+  proto.set_weight_read_bytes(work.weights.value());
+  proto.set_kv_read_bytes(work.kv_read.value());
+  proto.set_kv_write_bytes(work.kv_write.value());
+  proto.set_activation_read_bytes(work.activations_in.value());
+  proto.set_activation_write_bytes(work.activations_out.value());
+  proto.set_communication_bytes(work.message.value());
+}
+
+void AddResourceTimes(const model::OpTime& time, v1::OpEstimate& proto) {
+  for (int i = 0; i < model::kResourceCount; ++i) {
+    const auto resource = static_cast<model::Resource>(i);
+    const double busy = time.busy[resource].value();
+    const double attributed = time.attributed[resource].value();
+    if (busy <= 0 && attributed <= 0) continue;
+    v1::OpEstimate::ResourceTime& row = *proto.add_resource_times();
+    row.set_resource(Text(model::ResourceName(resource)));
+    row.set_busy_seconds(busy);
+    row.set_attributed_seconds(attributed);
+  }
+}
+
+void ToProto(const model::Op& op, const model::OpTime& time,
+             const model::ModelGraph& graph, v1::OpEstimate& proto) {
+  proto.set_op(model::OpName(op, graph));
+  proto.set_op_kind(Text(model::OpKindName(op.kind)));
+  proto.set_shape(model::ShapeText(op));
+  proto.set_repeat_count(op.repeat);
+  ToProto(op.work, *proto.mutable_work());
+  proto.set_time_seconds(time.estimate.value());
+  proto.set_floor_seconds(time.floor.value());
+  proto.set_overlapped_seconds(time.overlapped.value());
+  proto.set_serial_seconds(time.serial.value());
+  proto.set_p10_seconds(time.p10.value());
+  proto.set_p90_seconds(time.p90.value());
+  AddResourceTimes(time, proto);
+  proto.set_limiting_resource(Text(model::ResourceName(time.limiting)));
+  proto.set_bound(ToProto(model::BoundOf(time.limiting)));
+  proto.set_efficiency_ratio(Ratio(time.floor.value(), time.estimate.value()));
+  if (time.family != nullptr) proto.set_kernel_family(time.family->id);
+  proto.set_tier(ToProto(time.tier));
+  proto.set_extrapolated(time.extrapolated);
+  proto.set_raised_to_floor(time.raised_to_floor);
+}
+
+void ToProto(const model::WaterfallTier& tier, model::WaterfallRow row,
+             model::Seconds step, v1::WaterfallTier& proto) {
+  proto.set_tier(Text(model::WaterfallRowName(row)));
+  proto.set_moved_bytes(tier.moved.value());
+  proto.set_weight_bytes(tier.weights.value());
+  proto.set_kv_cache_bytes(tier.kv.value());
+  proto.set_activation_bytes(tier.activations.value());
+  proto.set_peak_bytes_per_second(tier.peak.value());
+  proto.set_busy_seconds(tier.busy.value());
+  proto.set_exposed_seconds(tier.exposed.value());
+  proto.set_flops(tier.flops.value());
+  proto.set_achieved_bytes_per_second(Ratio(tier.moved.value(), step.value()));
+  proto.set_share_ratio(Ratio(tier.exposed.value(), step.value()));
+}
+
+void AddBoundShares(const model::PhaseEstimate& phase,
+                    v1::PhaseEstimate& proto) {
+  for (int i = 0; i < model::kBoundCount; ++i) {
+    v1::PhaseEstimate::BoundShare& share = *proto.add_bound_shares();
+    share.set_bound(ToProto(static_cast<model::Bound>(i)));
+    share.set_time_ratio(
+        Ratio(phase.bound_times[static_cast<size_t>(i)].value(),
+              phase.estimate.value()));
+  }
+}
+
+void AddWaterfall(const model::PhaseEstimate& phase, v1::PhaseEstimate& proto) {
+  for (int i = 0; i < model::kWaterfallRowCount; ++i) {
+    ToProto(phase.waterfall[static_cast<size_t>(i)],
+            static_cast<model::WaterfallRow>(i), phase.estimate,
+            *proto.add_waterfall());
+  }
+}
+
+}  // namespace
+
+void ToProto(const model::Estimate& estimate, const model::ModelGraph& graph,
+             EstimateParts parts, v1::PhaseEstimate& proto) {
+  const model::PhaseEstimate& phase = estimate.phase;
+  proto.set_phase(Text(model::PhaseName(phase.phase)));
+  proto.set_time_seconds(phase.estimate.value());
+  AddBoundShares(phase, proto);
+  proto.set_bound(ToProto(phase.bound));
+  proto.set_model_flops_utilization_ratio(phase.model_flops_utilization);
+  proto.set_memory_bandwidth_utilization_ratio(
+      phase.memory_bandwidth_utilization);
+  proto.set_floor_seconds(phase.floor.value());
+  proto.set_overlapped_seconds(phase.overlapped.value());
+  proto.set_serial_seconds(phase.serial.value());
+  proto.set_p10_seconds(phase.p10.value());
+  proto.set_p90_seconds(phase.p90.value());
+  proto.set_tier(ToProto(phase.tier));
+  proto.set_output_tokens_per_second(phase.output_tokens_per_second);
+  if (parts.waterfall) AddWaterfall(phase, proto);
+  if (!parts.ops) return;
+  for (size_t i = 0; i < estimate.ops.size(); ++i) {
+    ToProto(estimate.ops[i], estimate.times[i], graph, *proto.add_ops());
+  }
+}
+
+void ToProto(const model::MemoryFootprint& memory, v1::MemoryFootprint& proto) {
+  proto.set_weight_bytes(WholeBytes(memory.weights));
+  proto.set_kv_cache_bytes(WholeBytes(memory.kv_cache));
+  proto.set_capacity_bytes(WholeBytes(memory.capacity));
+  proto.set_free_bytes(WholeBytes(memory.free()));
+  proto.set_kv_token_capacity_count(memory.kv_token_capacity);
+  proto.set_fits(memory.fits);
+}
+
+}  // namespace mansard::server

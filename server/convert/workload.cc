@@ -1,0 +1,56 @@
+#include "server/convert/workload.h"
+
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+
+namespace mansard::server {
+namespace {
+
+std::optional<model::Role> FromProto(v1::ForwardPass::Role role) {
+  if (role == v1::ForwardPass::ROLE_PREFILL) return model::Role::kPrefill;
+  if (role == v1::ForwardPass::ROLE_DECODE) return model::Role::kDecode;
+  // Unset, or of a newer version: proto3 lets any number through.
+  return std::nullopt;
+}
+
+}  // namespace
+
+model::Parallelism FromProto(const v1::Parallelism& proto) {
+  return {.tensor = proto.tensor_size(),
+          .pipeline = proto.pipeline_size(),
+          .expert = proto.expert_size(),
+          .data = proto.data_size(),
+          .moe_tensor = proto.moe_tensor_size(),
+          .context = proto.context_size(),
+          .nodes = proto.node_count()};
+}
+
+std::optional<model::ForwardPass> FromProto(const v1::ForwardPass& proto,
+                                            int64_t max_context,
+                                            model::Violations& violations) {
+  std::vector<model::RequestGroup> groups;
+  bool roles_known = true;
+  for (int i = 0; i < proto.groups_size(); ++i) {
+    const v1::ForwardPass::Group& group = proto.groups(i);
+    const std::optional<model::Role> role = FromProto(group.role());
+    if (!role.has_value()) {
+      roles_known = false;
+      violations.Add(
+          absl::StrCat(model::Indexed("groups", static_cast<size_t>(i)),
+                       ".role"),
+          absl::StrCat("is ", static_cast<int>(group.role()),
+                       "; allowed: ROLE_PREFILL, ROLE_DECODE"));
+    }
+    groups.push_back({.role = role.value_or(model::Role::kDecode),
+                      .request_count = group.request_count(),
+                      .new_tokens = group.new_token_count(),
+                      .prior_tokens = group.prior_token_count()});
+  }
+  std::optional<model::ForwardPass> pass =
+      model::ForwardPass::Create(std::move(groups), max_context, violations);
+  if (!roles_known) return std::nullopt;
+  return pass;
+}
+
+}  // namespace mansard::server

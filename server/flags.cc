@@ -1,0 +1,116 @@
+#include "server/flags.h"
+
+#include <cstdlib>
+#include <string>
+#include <vector>
+
+#include "absl/flags/commandlineflag.h"
+#include "absl/flags/flag.h"
+#include "absl/flags/parse.h"
+#include "absl/flags/reflection.h"
+#include "absl/flags/usage.h"
+#include "absl/flags/usage_config.h"
+#include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/time/time.h"
+#include "server/listen_address.h"
+#include "server/log.h"
+#include "server/version.h"
+
+ABSL_FLAG(std::string, listen, "127.0.0.1:7447",
+          "Where gRPC is served: loopback host:port, or unix:/path.");
+ABSL_FLAG(std::string, metrics_listen, "127.0.0.1:9464",
+          "Where /metrics, /healthz and /readyz are served: loopback "
+          "host:port. Empty: nowhere.");
+ABSL_FLAG(std::string, catalog_dir, "",
+          "Folder of further models/, hardware/ and fabrics/ *.textproto "
+          "files. Empty: none.");
+ABSL_FLAG(absl::Duration, drain_delay, absl::Seconds(5),
+          "On SIGTERM: time between NOT_SERVING and shutting down.");
+ABSL_FLAG(absl::Duration, drain_deadline, absl::Seconds(20),
+          "On SIGTERM: longest wait for running calls after that.");
+ABSL_FLAG(std::string, log_level, "info",
+          "debug, info (one line a call), warning, error or off.");
+
+namespace mansard::server {
+namespace {
+
+constexpr const char* kFlags[] = {"listen",         "metrics_listen",
+                                  "catalog_dir",    "drain_delay",
+                                  "drain_deadline", "log_level"};
+
+absl::Status TakeEnvironment() {
+  for (const char* name : kFlags) {
+    const std::string variable =
+        absl::StrCat("MANSARD_", absl::AsciiStrToUpper(name));
+    const char* const value = std::getenv(variable.c_str());
+    if (value == nullptr) continue;
+    std::string error;
+    if (!absl::FindCommandLineFlag(name)->ParseFrom(value, &error)) {
+      return absl::InvalidArgumentError(
+          absl::StrCat(variable, "=\"", value, "\": ", error));
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CheckDuration(absl::string_view flag, absl::Duration value) {
+  if (value >= absl::ZeroDuration() && value <= absl::Hours(24)) {
+    return absl::OkStatus();
+  }
+  return absl::InvalidArgumentError(absl::StrCat(
+      "--", flag, " is ", absl::FormatDuration(value), "; allowed: 0s to 24h"));
+}
+
+void SetUsage() {
+  absl::SetProgramUsageMessage(
+      "Answers how long an LLM inference pass takes, over gRPC.\n"
+      "Every flag is also an environment variable: MANSARD_LISTEN for "
+      "--listen.");
+  absl::FlagsUsageConfig usage;
+  usage.version_string = [] {
+    return absl::StrCat("mansardd ", kVersion, "\n");
+  };
+  usage.contains_help_flags = [](absl::string_view file) {
+    return absl::EndsWith(file, "server/flags.cc");
+  };
+  absl::SetFlagsUsageConfig(usage);
+}
+
+}  // namespace
+
+absl::StatusOr<ServerOptions> OptionsFromCommandLine(int argc, char** argv) {
+  SetUsage();
+  if (absl::Status status = TakeEnvironment(); !status.ok()) return status;
+  const std::vector<char*> words = absl::ParseCommandLine(argc, argv);
+  if (words.size() > 1) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("unexpected argument \"", words[1], "\""));
+  }
+  ServerOptions options;
+  options.listen_address = absl::GetFlag(FLAGS_listen);
+  options.metrics_address = absl::GetFlag(FLAGS_metrics_listen);
+  options.catalog_dir = absl::GetFlag(FLAGS_catalog_dir);
+  options.drain_delay = absl::GetFlag(FLAGS_drain_delay);
+  options.drain_deadline = absl::GetFlag(FLAGS_drain_deadline);
+  for (const absl::Status& status :
+       {CheckDuration("drain_delay", options.drain_delay),
+        CheckDuration("drain_deadline", options.drain_deadline)}) {
+    if (!status.ok()) return status;
+  }
+  if (options.listen_address.empty()) {
+    return absl::InvalidArgumentError("--listen is empty");
+  }
+  const std::optional<LogLevel> level =
+      ParseLogLevel(absl::GetFlag(FLAGS_log_level));
+  if (!level.has_value()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("--log_level \"", absl::GetFlag(FLAGS_log_level),
+                     "\"; allowed: debug, info, warning, error, off"));
+  }
+  options.log_level = *level;
+  return options;
+}
+
+}  // namespace mansard::server

@@ -1,0 +1,102 @@
+#include "server/handlers/errors.h"
+
+#include <cmath>
+#include <optional>
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
+#include "model/base/format.h"
+#include "model/graph/hf_config.h"
+#include "server/error.h"
+
+namespace mansard::server {
+namespace {
+
+std::string WholeBytes(model::Bytes bytes) {
+  return absl::StrCat(std::llround(bytes.value()));
+}
+
+// The tier without a collective family; empty where formats are the trouble.
+std::optional<model::LinkTier> TierWithoutCollectives(
+    const model::TargetSpec& spec, model::Format weights,
+    model::Format activations) {
+  const auto compute = spec.hardware->device().ComputeFor(weights, activations);
+  if (!compute.has_value() || spec.stack->GemmFor(compute->format) == nullptr) {
+    return std::nullopt;
+  }
+  const model::Link* const link = spec.fabric->LinkFor(spec.parallelism.tensor);
+  if (spec.parallelism.tensor <= 1 || link == nullptr ||
+      spec.stack->spec()
+          .collectives[static_cast<size_t>(link->tier)]
+          .has_value()) {
+    return std::nullopt;
+  }
+  return link->tier;
+}
+
+}  // namespace
+
+absl::Status TargetUnsupported(const absl::Status& error,
+                               const model::TargetSpec& spec) {
+  const model::Precision& own = spec.graph->spec().native_precision;
+  const model::Format weights = spec.weights.value_or(own.weights);
+  const model::Format activations = spec.activations.value_or(own.activations);
+  const std::string& id = spec.hardware->id();
+  const std::string hardware = id.empty() ? "inline" : id;
+  if (const auto tier = TierWithoutCollectives(spec, weights, activations)) {
+    return ErrorBuilder(absl::StatusCode::kFailedPrecondition,
+                        "COLLECTIVE_UNSUPPORTED")
+        .Message(error.message())
+        .Metadata("tier", model::LinkTierName(*tier))
+        .Metadata("kernel_stack", spec.stack->spec().id)
+        .Metadata("hardware", hardware)
+        .Build();
+  }
+  return ErrorBuilder(absl::StatusCode::kFailedPrecondition,
+                      "PRECISION_UNSUPPORTED")
+      .Message(error.message())
+      .Metadata("precision", model::TraitsOf(activations).name)
+      .Metadata("hardware", hardware)
+      .Metadata("supported", spec.hardware->device().TensorFormatNames())
+      .Build();
+}
+
+absl::Status ModelDoesNotFit(const model::MemoryFootprint& memory) {
+  const std::string required = WholeBytes(memory.weights + memory.kv_cache);
+  const std::string available = WholeBytes(memory.capacity);
+  return ErrorBuilder(absl::StatusCode::kFailedPrecondition,
+                      "MODEL_DOES_NOT_FIT")
+      .Message(
+          absl::StrFormat("Weights and KV cache need %.1f GB a device; "
+                          "the device has %.1f GB",
+                          model::ToGigabytes(memory.weights + memory.kv_cache),
+                          model::ToGigabytes(memory.capacity)))
+      .Metadata("required_bytes", required)
+      .Metadata("available_bytes", available)
+      .Build();
+}
+
+absl::Status ArchitectureUnsupported(absl::string_view architecture,
+                                     absl::string_view message) {
+  return ErrorBuilder(absl::StatusCode::kInvalidArgument,
+                      "ARCHITECTURE_UNSUPPORTED")
+      .Message(message)
+      .Metadata("architecture", architecture)
+      .Metadata("supported",
+                absl::StrJoin(model::SupportedArchitectures(), ", "))
+      .Build();
+}
+
+absl::Status ResponseTooLarge(size_t max_bytes) {
+  return ErrorBuilder(absl::StatusCode::kResourceExhausted,
+                      "RESPONSE_TOO_LARGE")
+      .Message(absl::StrCat(
+          "The answer would be larger than ", max_bytes,
+          " bytes; ask for fewer requests or for fewer parts by read_mask"))
+      .Metadata("max_bytes", absl::StrCat(max_bytes))
+      .Build();
+}
+
+}  // namespace mansard::server

@@ -1,0 +1,24 @@
+// What can be wrong with an estimate or an import beyond its fields.
+#pragma once
+
+#include "absl/status/status.h"
+#include "absl/strings/string_view.h"
+#include "model/estimate/estimate.h"
+#include "model/workload/layout.h"
+
+namespace mansard::server {
+
+// For a FAILED_PRECONDITION of model::Target::Create: PRECISION_UNSUPPORTED, or
+// COLLECTIVE_UNSUPPORTED where the formats are fine and the kernel stack cannot
+// price collectives over the link that the devices share.
+absl::Status TargetUnsupported(const absl::Status& error,
+                               const model::TargetSpec& spec);
+// FAILED_PRECONDITION MODEL_DOES_NOT_FIT.
+absl::Status ModelDoesNotFit(const model::MemoryFootprint& memory);
+// INVALID_ARGUMENT ARCHITECTURE_UNSUPPORTED. `message` names the closest.
+absl::Status ArchitectureUnsupported(absl::string_view architecture,
+                                     absl::string_view message);
+// RESOURCE_EXHAUSTED RESPONSE_TOO_LARGE.
+absl::Status ResponseTooLarge(size_t max_bytes);
+
+}  // namespace mansard::server

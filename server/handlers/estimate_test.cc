@@ -1,0 +1,257 @@
+// EstimationService.Estimate over real gRPC: what an answer holds.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "server/version.h"
+#include "tests/support/error_facts.h"
+#include "tests/support/test_server.h"
+
+namespace mansard::testing {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::Contains;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::MatchesRegex;
+using ::testing::Not;
+
+constexpr char kDecode[] = R"pb(
+  target {
+    model_graph: "modelGraphs/llama-3.1-8b"
+    hardware_profile: "hardwareProfiles/h100-sxm"
+    parallelism { tensor_size: 2 }
+  }
+  forward_pass {
+    groups {
+      role: ROLE_DECODE
+      request_count: 16
+      new_token_count: 1
+      prior_token_count: 1023
+    }
+  }
+)pb";
+
+class EstimateTest : public ::testing::Test {
+ protected:
+  v1::EstimateResponse Estimate(const std::string& more = "") {
+    v1::EstimateResponse response;
+    const grpc::Status status =
+        server_.Estimate(Parse<v1::EstimateRequest>(kDecode + more), &response);
+    EXPECT_TRUE(status.ok()) << FactsOf(status);
+    return response;
+  }
+
+  TestServer server_;
+};
+
+TEST_F(EstimateTest, TheScalarsAreConsistent) {
+  const v1::EstimateResponse response = Estimate();
+  const v1::PhaseEstimate& estimate = response.estimate();
+  EXPECT_EQ(estimate.phase(), "decode");
+  EXPECT_GT(estimate.floor_seconds(), 0);
+  EXPECT_LE(estimate.floor_seconds(), estimate.overlapped_seconds());
+  EXPECT_LE(estimate.overlapped_seconds(), estimate.time_seconds());
+  EXPECT_LE(estimate.time_seconds(), estimate.serial_seconds());
+  EXPECT_LE(estimate.p10_seconds(), estimate.time_seconds());
+  EXPECT_GE(estimate.p90_seconds(), estimate.time_seconds());
+  EXPECT_NEAR(estimate.output_tokens_per_second() * estimate.time_seconds(), 16,
+              1e-9);
+  EXPECT_NE(estimate.tier(), v1::TIER_UNSPECIFIED);
+  double shares = 0;
+  double largest = 0;
+  v1::Bound bound = v1::BOUND_UNSPECIFIED;
+  for (const auto& share : estimate.bound_shares()) {
+    shares += share.time_ratio();
+    if (share.time_ratio() > largest) {
+      largest = share.time_ratio();
+      bound = share.bound();
+    }
+  }
+  EXPECT_EQ(estimate.bound_shares_size(), 4);
+  EXPECT_NEAR(shares, 1, 1e-9);
+  EXPECT_EQ(estimate.bound(), bound);
+}
+
+TEST_F(EstimateTest, MemoryIsPerRank) {
+  const v1::MemoryFootprint memory = Estimate().memory();
+  // 16 requests x 1024 tokens x 32 layers x 2 x 4 heads a rank x 128 x 2 B.
+  EXPECT_EQ(memory.kv_cache_bytes(), 1073741824);
+  // 8.03e9 parameters x 2 B over two ranks, norms not sharded.
+  EXPECT_NEAR(static_cast<double>(memory.weight_bytes()), 8.03e9, 0.01e9);
+  EXPECT_EQ(memory.free_bytes(), memory.capacity_bytes() -
+                                     memory.weight_bytes() -
+                                     memory.kv_cache_bytes());
+  EXPECT_TRUE(memory.fits());
+}
+
+TEST_F(EstimateTest, CostlyPartsComeOnlyWhenNamed) {
+  const v1::EstimateResponse plain = Estimate();
+  EXPECT_EQ(plain.estimate().ops_size(), 0);
+  EXPECT_EQ(plain.estimate().waterfall_size(), 0);
+  EXPECT_LT(plain.ByteSizeLong(), 2000u);
+
+  const v1::PhaseEstimate ops =
+      Estimate("read_mask { paths: 'estimate.ops' }").estimate();
+  EXPECT_GT(ops.ops_size(), 10);
+  EXPECT_EQ(ops.waterfall_size(), 0);
+
+  const v1::PhaseEstimate waterfall =
+      Estimate("read_mask { paths: 'estimate.waterfall' }").estimate();
+  EXPECT_EQ(waterfall.ops_size(), 0);
+  EXPECT_EQ(waterfall.waterfall_size(), 10);
+
+  for (const char* path : {"estimate", "*"}) {
+    const v1::PhaseEstimate all =
+        Estimate(std::string("read_mask { paths: '") + path + "' }").estimate();
+    EXPECT_GT(all.ops_size(), 10) << path;
+    EXPECT_EQ(all.waterfall_size(), 10) << path;
+  }
+}
+
+TEST_F(EstimateTest, TheWaterfallSumsToTheStep) {
+  const v1::PhaseEstimate estimate =
+      Estimate("read_mask { paths: 'estimate.waterfall' }").estimate();
+  const char* const kRows[] = {"compute", "smem", "l2",     "hbm",  "nvlink",
+                               "pcie",    "rdma", "launch", "sync", "host"};
+  double exposed = 0;
+  double shares = 0;
+  for (int i = 0; i < estimate.waterfall_size(); ++i) {
+    EXPECT_EQ(estimate.waterfall(i).tier(), kRows[i]);
+    exposed += estimate.waterfall(i).exposed_seconds();
+    shares += estimate.waterfall(i).share_ratio();
+  }
+  EXPECT_NEAR(exposed / estimate.time_seconds(), 1, 1e-9);
+  EXPECT_NEAR(shares, 1, 1e-9);
+  const v1::WaterfallTier& hbm = estimate.waterfall(3);
+  EXPECT_GT(hbm.weight_bytes(), 7e9);
+  EXPECT_NEAR(hbm.achieved_bytes_per_second() * estimate.time_seconds() /
+                  hbm.moved_bytes(),
+              1, 1e-9);
+}
+
+TEST_F(EstimateTest, OpsAttributeTheirTime) {
+  const v1::PhaseEstimate estimate =
+      Estimate("read_mask { paths: 'estimate.ops' }").estimate();
+  std::vector<std::string> names;
+  double total = 0;
+  for (const v1::OpEstimate& op : estimate.ops()) {
+    names.push_back(op.op());
+    total += op.repeat_count() * op.time_seconds();
+    double attributed = 0;
+    double largest = 0;
+    std::string limiting;
+    for (const auto& time : op.resource_times()) {
+      EXPECT_TRUE(time.busy_seconds() > 0 || time.attributed_seconds() > 0);
+      attributed += time.attributed_seconds();
+      if (time.attributed_seconds() > largest) {
+        largest = time.attributed_seconds();
+        limiting = time.resource();
+      }
+    }
+    EXPECT_NEAR(attributed, op.time_seconds(), 1e-12) << op.op();
+    EXPECT_EQ(op.limiting_resource(), limiting) << op.op();
+    EXPECT_NE(op.bound(), v1::BOUND_UNSPECIFIED) << op.op();
+    EXPECT_GE(op.repeat_count(), 1) << op.op();
+    EXPECT_LE(op.efficiency_ratio(), 1) << op.op();
+    EXPECT_FALSE(op.shape().empty()) << op.op();
+    EXPECT_FALSE(op.op_kind().empty()) << op.op();
+  }
+  EXPECT_NEAR(total / estimate.time_seconds(), 1, 1e-9);
+  EXPECT_THAT(names, Contains("layers.dense.qkv_proj"));
+  EXPECT_THAT(names, Contains("lm_head"));
+}
+
+TEST_F(EstimateTest, TheResolutionSaysWhatWasUsed) {
+  const v1::Resolution resolution = Estimate().resolution();
+  EXPECT_THAT(resolution.model_graph_revision(),
+              MatchesRegex("modelGraphs/llama-3\\.1-8b@[0-9a-f]{12}"));
+  EXPECT_THAT(resolution.hardware_profile_revision(),
+              MatchesRegex("hardwareProfiles/h100-sxm@[0-9a-f]{12}"));
+  EXPECT_EQ(resolution.kernel_stack(), "generic");
+  EXPECT_EQ(resolution.fabric(), "hgx-nvlink4-400g");
+  EXPECT_THAT(resolution.content_hash(), MatchesRegex("[0-9a-f]{12}"));
+  EXPECT_EQ(resolution.server_version(), server::kVersion);
+  EXPECT_THAT(resolution.assumptions(), Contains(HasSubstr("orkspace")));
+}
+
+TEST_F(EstimateTest, TheHashFollowsEveryInput) {
+  const std::string hash = Estimate().resolution().content_hash();
+  EXPECT_EQ(Estimate().resolution().content_hash(), hash);
+  for (const char* more :
+       {"target { parallelism { tensor_size: 4 } }",
+        "target { precision { weights: 'fp8' } }",
+        "target { kv_head_count: 4 }", "target { fabric: 'hgx-nvlink4-200g' }",
+        "target { hardware_profile: 'hardwareProfiles/h200-sxm' }",
+        "target { model_graph: 'modelGraphs/llama-3.1-70b' }",
+        "forward_pass { groups { role: ROLE_PREFILL request_count: 1 "
+        "new_token_count: 8 } }"}) {
+    EXPECT_NE(Estimate(more).resolution().content_hash(), hash) << more;
+  }
+  // What does not change the numbers does not change the hash.
+  EXPECT_EQ(Estimate("read_mask { paths: '*' }").resolution().content_hash(),
+            hash);
+}
+
+TEST_F(EstimateTest, AnInlineTargetGivesTheCatalogsNumbers) {
+  const double by_name = Estimate().estimate().time_seconds();
+  grpc::ClientContext graph_context;
+  v1::EstimateRequest request = Parse<v1::EstimateRequest>(kDecode);
+  v1::ModelGraph graph;
+  ASSERT_TRUE(server_.catalog()
+                  .GetModelGraph(&graph_context,
+                                 Parse<v1::GetModelGraphRequest>(
+                                     "name: 'modelGraphs/llama-3.1-8b'"),
+                                 &graph)
+                  .ok());
+  grpc::ClientContext profile_context;
+  v1::HardwareProfile profile;
+  ASSERT_TRUE(server_.catalog()
+                  .GetHardwareProfile(&profile_context,
+                                      Parse<v1::GetHardwareProfileRequest>(
+                                          "name: 'hardwareProfiles/h100-sxm'"),
+                                      &profile)
+                  .ok());
+  // As the catalog sends them: OUTPUT ONLY fields are ignored.
+  *request.mutable_target()->mutable_inline_model_graph() = graph;
+  *request.mutable_target()->mutable_inline_hardware_profile() = profile;
+  v1::EstimateResponse response;
+  const grpc::Status status = server_.Estimate(request, &response);
+  ASSERT_TRUE(status.ok()) << FactsOf(status);
+  EXPECT_EQ(response.estimate().time_seconds(), by_name);
+  EXPECT_THAT(response.resolution().model_graph_revision(),
+              MatchesRegex("inline@[0-9a-f]{12}"));
+  EXPECT_THAT(response.resolution().hardware_profile_revision(),
+              MatchesRegex("inline@[0-9a-f]{12}"));
+}
+
+TEST_F(EstimateTest, WhatDoesNotFitIsAnAnswerWithAWarning) {
+  const v1::EstimateResponse response = Estimate(
+      "target { model_graph: 'modelGraphs/llama-3.1-70b' "
+      "hardware_profile: 'hardwareProfiles/l40s' }");
+  EXPECT_FALSE(response.memory().fits());
+  EXPECT_LT(response.memory().free_bytes(), 0);
+  EXPECT_THAT(response.resolution().warnings(),
+              Contains(HasSubstr("does not fit")));
+}
+
+TEST_F(EstimateTest, TheInProcessChannelGivesTheSameAnswer) {
+  server::ServerOptions options = TestOptions();
+  options.listen_address = "";
+  options.metrics_address = "";
+  auto server = server::Server::Create(options);
+  ASSERT_TRUE(server.ok()) << server.status();
+  EXPECT_EQ((*server)->port(), 0);
+  EXPECT_EQ((*server)->metrics_port(), 0);
+  const auto stub =
+      v1::EstimationService::NewStub((*server)->InProcessChannel());
+  grpc::ClientContext context;
+  v1::EstimateResponse response;
+  const grpc::Status status =
+      stub->Estimate(&context, Parse<v1::EstimateRequest>(kDecode), &response);
+  ASSERT_TRUE(status.ok()) << FactsOf(status);
+  EXPECT_EQ(response.SerializeAsString(), Estimate().SerializeAsString());
+}
+
+}  // namespace
+}  // namespace mansard::testing

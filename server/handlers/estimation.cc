@@ -1,0 +1,99 @@
+#include "server/handlers/estimation.h"
+
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "model/base/status_macros.h"
+#include "server/convert/estimate.h"
+#include "server/error.h"
+#include "server/handlers/errors.h"
+#include "server/handlers/subject.h"
+
+namespace mansard::server {
+namespace {
+
+absl::Status Answer(CallContext& call, const Subject& subject, bool require_fit,
+                    v1::EstimateResponse& response) {
+  const model::Estimate estimate =
+      model::EstimatePass(subject.target, subject.pass);
+  if (require_fit && !estimate.memory.fits) {
+    return ModelDoesNotFit(estimate.memory);
+  }
+  call.metrics().RecordPrediction(subject.target.graph().spec().id,
+                                  subject.target.hardware().id(),
+                                  estimate.phase);
+  ToProto(estimate, subject.target.graph(), subject.parts,
+          *response.mutable_estimate());
+  ToProto(estimate.memory, *response.mutable_memory());
+  ToProto(subject, estimate, *response.mutable_resolution());
+  return absl::OkStatus();
+}
+
+// "requests[3]".
+std::string RequestPath(int index) {
+  return model::Indexed("requests", static_cast<size_t>(index));
+}
+
+// All of them, before any is estimated; the first error of the first request
+// that has one, once no request breaks a rule.
+absl::StatusOr<std::vector<Subject>> ResolveAll(
+    const CallContext& call, const v1::BatchEstimateRequest& request) {
+  model::Violations violations;
+  if (request.requests_size() < 1 ||
+      request.requests_size() > kMaxBatchRequests) {
+    violations.Add("requests",
+                   absl::StrCat("has ", request.requests_size(),
+                                " entries; allowed: 1 to ", kMaxBatchRequests));
+    return InvalidRequest(violations);
+  }
+  std::vector<Subject> subjects;
+  absl::Status first_error;
+  for (int i = 0; i < request.requests_size(); ++i) {
+    RETURN_IF_ERROR(call.CheckAlive());
+    const model::Violations::Scope scope(violations, RequestPath(i));
+    absl::StatusOr<Subject> subject =
+        Resolve(call.snapshot(), request.requests(i), violations);
+    if (subject.ok()) {
+      subjects.push_back(*std::move(subject));
+    } else if (first_error.ok()) {
+      first_error = AtPath(subject.status(), RequestPath(i));
+    }
+  }
+  if (!violations.empty()) return InvalidRequest(violations);
+  RETURN_IF_ERROR(first_error);
+  return subjects;
+}
+
+}  // namespace
+
+absl::Status Estimate(CallContext& call, const v1::EstimateRequest& request,
+                      v1::EstimateResponse& response) {
+  model::Violations violations;
+  const absl::StatusOr<Subject> subject =
+      Resolve(call.snapshot(), request, violations);
+  if (!violations.empty()) return InvalidRequest(violations);
+  RETURN_IF_ERROR(subject.status());
+  return Answer(call, *subject, request.require_fit(), response);
+}
+
+absl::Status BatchEstimate(CallContext& call,
+                           const v1::BatchEstimateRequest& request,
+                           v1::BatchEstimateResponse& response) {
+  ASSIGN_OR_RETURN(const std::vector<Subject> subjects,
+                   ResolveAll(call, request));
+  size_t bytes = 0;
+  for (int i = 0; i < request.requests_size(); ++i) {
+    RETURN_IF_ERROR(call.CheckAlive());
+    v1::EstimateResponse& answer = *response.add_responses();
+    const absl::Status status =
+        Answer(call, subjects[static_cast<size_t>(i)],
+               request.requests(i).require_fit(), answer);
+    if (!status.ok()) return AtPath(status, RequestPath(i));
+    bytes += answer.ByteSizeLong();
+    if (bytes > kMaxResponseBytes) return ResponseTooLarge(kMaxResponseBytes);
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace mansard::server

@@ -1,0 +1,294 @@
+#include "server/metrics.h"
+
+#include <prometheus/counter.h>
+#include <prometheus/gauge.h>
+#include <prometheus/histogram.h>
+#include <prometheus/registry.h>
+#include <prometheus/text_serializer.h>
+
+#include <array>
+#include <atomic>
+#include <compare>
+#include <map>
+#include <mutex>
+#include <shared_mutex>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "server/catalog/snapshot.h"
+#include "server/process_metrics.h"
+#include "server/version.h"
+
+namespace mansard::server {
+namespace {
+
+struct FamilyInfo {
+  const char* name;
+  const char* help;
+};
+
+// Every family. Labels in brackets. process_* are in process_metrics.cc.
+// grpc_* are the names that stock gRPC dashboards know.
+constexpr FamilyInfo kStarted = {
+    "grpc_server_started_total",
+    "RPCs started [grpc_type, grpc_service, grpc_method]."};
+constexpr FamilyInfo kHandled = {
+    "grpc_server_handled_total",
+    "RPCs finished [grpc_type, grpc_service, grpc_method, grpc_code]."};
+constexpr FamilyInfo kHandlingSeconds = {
+    "grpc_server_handling_seconds",
+    "Time in the handler, without the network [grpc_type, grpc_service, "
+    "grpc_method]."};
+constexpr FamilyInfo kInFlight = {"mansard_rpcs_in_flight",
+                                  "RPCs started whose answer has not left."};
+constexpr FamilyInfo kPredictedStep = {
+    "mansard_predicted_step_seconds",
+    "Step times that estimates answered [model, hardware, phase]."};
+constexpr FamilyInfo kPredictedBound = {
+    "mansard_predicted_bound_seconds_total",
+    "Parts of the answered step times by what bounds them; over all bounds the "
+    "sum of the step times [model, hardware, phase, bound]."};
+constexpr FamilyInfo kCatalogResources = {"mansard_catalog_resources",
+                                          "Resources in the catalog [kind]."};
+constexpr FamilyInfo kBuildInfo = {"mansard_build_info",
+                                   "1, with the version [version]."};
+constexpr FamilyInfo kLabelOverflow = {
+    "mansard_metric_label_overflow_total",
+    "Times that a value counted as \"other\" because its family was full "
+    "[metric]."};
+
+// 10 us to 10 s; RPCs and model steps alike.
+const std::vector<double>& SecondsBuckets() {
+  static const auto* const kBuckets = new std::vector<double>{
+      1e-5,   2.5e-5, 5e-5, 1e-4, 2.5e-4, 5e-4, 1e-3, 2.5e-3, 5e-3, 1e-2,
+      2.5e-2, 5e-2,   0.1,  0.25, 0.5,    1,    2.5,  5,      10};
+  return *kBuckets;
+}
+
+constexpr char kEstimation[] = "mansard.v1.EstimationService";
+constexpr char kCatalog[] = "mansard.v1.CatalogService";
+
+constexpr int kCodeCount = 17;  // OK to UNAUTHENTICATED.
+constexpr int kPhaseCount = 3;
+
+// As go-grpc-prometheus spells them.
+constexpr std::array<const char*, kCodeCount> kCodeNames = {
+    "OK",
+    "Canceled",
+    "Unknown",
+    "InvalidArgument",
+    "DeadlineExceeded",
+    "NotFound",
+    "AlreadyExists",
+    "PermissionDenied",
+    "ResourceExhausted",
+    "FailedPrecondition",
+    "Aborted",
+    "OutOfRange",
+    "Unimplemented",
+    "Internal",
+    "Unavailable",
+    "DataLoss",
+    "Unauthenticated"};
+
+template <class Metric>
+prometheus::Family<Metric>& Register(prometheus::Registry& registry,
+                                     const FamilyInfo& info) {
+  return prometheus::detail::Builder<Metric>()
+      .Name(info.name)
+      .Help(info.help)
+      .Register(registry);
+}
+
+prometheus::Labels MethodLabels(Method method) {
+  return {{"grpc_type", "unary"},
+          {"grpc_service", NamesOf(method).service},
+          {"grpc_method", NamesOf(method).method}};
+}
+
+// The series of one method.
+struct MethodSeries {
+  prometheus::Counter* started = nullptr;
+  prometheus::Histogram* seconds = nullptr;
+  std::array<prometheus::Counter*, kCodeCount> handled{};
+};
+
+// The series of one model, hardware and phase.
+struct PredictionSeries {
+  prometheus::Histogram* step = nullptr;
+  std::array<prometheus::Counter*, model::kBoundCount> bounds{};
+  bool step_overflows = false;
+  bool bounds_overflow = false;
+};
+
+struct PredictionKey {
+  std::string model;
+  std::string hardware;
+  model::Phase phase;
+
+  auto operator<=>(const PredictionKey&) const = default;
+};
+
+}  // namespace
+
+MethodNames NamesOf(Method method) {
+  switch (method) {
+    case Method::kEstimate:
+      return {kEstimation, "Estimate"};
+    case Method::kBatchEstimate:
+      return {kEstimation, "BatchEstimate"};
+    case Method::kGetModelGraph:
+      return {kCatalog, "GetModelGraph"};
+    case Method::kListModelGraphs:
+      return {kCatalog, "ListModelGraphs"};
+    case Method::kImportHuggingFaceConfig:
+      return {kCatalog, "ImportHuggingFaceConfig"};
+    case Method::kGetHardwareProfile:
+      return {kCatalog, "GetHardwareProfile"};
+    case Method::kListHardwareProfiles:
+      return {kCatalog, "ListHardwareProfiles"};
+  }
+  return {"", ""};
+}
+
+struct Metrics::Families {
+  prometheus::Registry registry;
+  prometheus::Gauge& in_flight =
+      Register<prometheus::Gauge>(registry, kInFlight).Add({});
+  std::atomic<int> calls_in_flight = 0;
+  std::array<MethodSeries, kMethodCount> methods;
+
+  prometheus::Family<prometheus::Histogram>& step =
+      Register<prometheus::Histogram>(registry, kPredictedStep);
+  prometheus::Family<prometheus::Counter>& bounds =
+      Register<prometheus::Counter>(registry, kPredictedBound);
+  prometheus::Family<prometheus::Gauge>& resources =
+      Register<prometheus::Gauge>(registry, kCatalogResources);
+  prometheus::Family<prometheus::Counter>& overflow =
+      Register<prometheus::Counter>(registry, kLabelOverflow);
+  prometheus::Counter& step_overflow =
+      overflow.Add({{"metric", kPredictedStep.name}});
+  prometheus::Counter& bounds_overflow =
+      overflow.Add({{"metric", kPredictedBound.name}});
+
+  std::shared_mutex mutex;
+  // Guarded by the mutex. A map's elements stay where they are.
+  std::map<PredictionKey, PredictionSeries> predictions;
+
+  Families();
+  const PredictionSeries& SeriesFor(const PredictionKey& key);
+  PredictionSeries MakeSeries(const PredictionKey& key);
+};
+
+Metrics::Families::Families() {
+  auto& started = Register<prometheus::Counter>(registry, kStarted);
+  auto& handled = Register<prometheus::Counter>(registry, kHandled);
+  auto& seconds = Register<prometheus::Histogram>(registry, kHandlingSeconds);
+  for (int i = 0; i < kMethodCount; ++i) {
+    prometheus::Labels labels = MethodLabels(static_cast<Method>(i));
+    MethodSeries& series = methods[static_cast<size_t>(i)];
+    series.started = &started.Add(labels);
+    series.seconds = &seconds.Add(labels, SecondsBuckets());
+    for (size_t code = 0; code < kCodeCount; ++code) {
+      labels["grpc_code"] = kCodeNames[code];
+      series.handled[code] = &handled.Add(labels);
+    }
+  }
+  Register<prometheus::Gauge>(registry, kBuildInfo)
+      .Add({{"version", kVersion}})
+      .Set(1);
+}
+
+// The caller holds the mutex. Room for the "other" series is kept free.
+PredictionSeries Metrics::Families::MakeSeries(const PredictionKey& key) {
+  const size_t known = predictions.size();
+  PredictionSeries series;
+  series.step_overflows = known + kPhaseCount >= kMaxSeries;
+  series.bounds_overflow =
+      (known + kPhaseCount + 1) * model::kBoundCount > kMaxSeries;
+  const auto labels = [&key](bool other) {
+    return prometheus::Labels{
+        {"model", other ? "other" : key.model},
+        {"hardware", other ? "other" : key.hardware},
+        {"phase", std::string(model::PhaseName(key.phase))}};
+  };
+  series.step = &step.Add(labels(series.step_overflows), SecondsBuckets());
+  prometheus::Labels bound_labels = labels(series.bounds_overflow);
+  for (size_t i = 0; i < model::kBoundCount; ++i) {
+    bound_labels["bound"] =
+        std::string(model::BoundName(static_cast<model::Bound>(i)));
+    series.bounds[i] = &bounds.Add(bound_labels);
+  }
+  return series;
+}
+
+const PredictionSeries& Metrics::Families::SeriesFor(const PredictionKey& key) {
+  {
+    const std::shared_lock lock(mutex);
+    const auto found = predictions.find(key);
+    if (found != predictions.end()) return found->second;
+  }
+  const std::unique_lock lock(mutex);
+  const auto found = predictions.find(key);
+  if (found != predictions.end()) return found->second;
+  return predictions.emplace(key, MakeSeries(key)).first->second;
+}
+
+Metrics::Metrics() : families_(std::make_unique<Families>()) {}
+Metrics::~Metrics() = default;
+
+void Metrics::CallStarted(Method method) {
+  families_->methods[static_cast<size_t>(method)].started->Increment();
+  families_->in_flight.Increment();
+  families_->calls_in_flight.fetch_add(1);
+}
+
+void Metrics::CallHandled(Method method, absl::StatusCode code,
+                          double seconds) {
+  const MethodSeries& series = families_->methods[static_cast<size_t>(method)];
+  const auto index = static_cast<size_t>(code);
+  const auto unknown = static_cast<size_t>(absl::StatusCode::kUnknown);
+  series.handled[index < kCodeCount ? index : unknown]->Increment();
+  series.seconds->Observe(seconds);
+}
+
+void Metrics::CallDone() {
+  families_->in_flight.Decrement();
+  families_->calls_in_flight.fetch_sub(1);
+}
+
+int Metrics::CallsInFlight() const { return families_->calls_in_flight.load(); }
+
+void Metrics::RecordPrediction(const std::string& model_id,
+                               const std::string& hardware_id,
+                               const model::PhaseEstimate& estimate) {
+  const PredictionSeries& series = families_->SeriesFor(
+      {model_id.empty() ? "inline" : model_id,
+       hardware_id.empty() ? "inline" : hardware_id, estimate.phase});
+  series.step->Observe(estimate.estimate.value());
+  for (size_t i = 0; i < model::kBoundCount; ++i) {
+    series.bounds[i]->Increment(estimate.bound_times[i].value());
+  }
+  if (series.step_overflows) families_->step_overflow.Increment();
+  if (series.bounds_overflow) families_->bounds_overflow.Increment();
+}
+
+void Metrics::SetCatalog(const Snapshot& snapshot) {
+  const auto set = [this](const char* kind, size_t count) {
+    families_->resources.Add({{"kind", kind}}).Set(static_cast<double>(count));
+  };
+  set("model_graph", snapshot.graphs().size());
+  set("hardware_profile", snapshot.profiles().size());
+  set("fabric", snapshot.fabrics().size());
+}
+
+std::string Metrics::Scrape() const {
+  std::vector<prometheus::MetricFamily> all = families_->registry.Collect();
+  for (prometheus::MetricFamily& family : ProcessMetrics()) {
+    all.push_back(std::move(family));
+  }
+  return prometheus::TextSerializer().Serialize(all);
+}
+
+}  // namespace mansard::server

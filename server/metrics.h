@@ -1,0 +1,68 @@
+// What the server counts. All families are declared in one table in
+// metrics.cc, which is their documentation.
+//
+// Labels come from closed sets and from catalog ids only, so that callers
+// cannot make series: an inline graph or profile counts as "inline". A family
+// has at most kMaxSeries series; what would be beyond counts as "other", and
+// mansard_metric_label_overflow_total says how often.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <string>
+
+#include "absl/status/status.h"
+#include "model/estimate/aggregate.h"
+
+namespace mansard::server {
+
+class Snapshot;
+
+enum class Method {
+  kEstimate,
+  kBatchEstimate,
+  kGetModelGraph,
+  kListModelGraphs,
+  kImportHuggingFaceConfig,
+  kGetHardwareProfile,
+  kListHardwareProfiles,
+};
+inline constexpr int kMethodCount = 7;
+
+struct MethodNames {
+  const char* service;
+  const char* method;
+};
+MethodNames NamesOf(Method method);
+
+inline constexpr size_t kMaxSeries = 200;
+
+// Thread-safe. Handles are resolved once: a call costs a few atomic additions.
+class Metrics {
+ public:
+  Metrics();
+  ~Metrics();
+  Metrics(const Metrics&) = delete;
+  Metrics& operator=(const Metrics&) = delete;
+
+  void CallStarted(Method method);
+  void CallHandled(Method method, absl::StatusCode code, double seconds);
+  // The answer has left.
+  void CallDone();
+  // Calls started and not done.
+  int CallsInFlight() const;
+  // Empty ids stand for inline graphs and profiles.
+  void RecordPrediction(const std::string& model_id,
+                        const std::string& hardware_id,
+                        const model::PhaseEstimate& estimate);
+  void SetCatalog(const Snapshot& snapshot);
+
+  // All families, the process's too, in the Prometheus text format.
+  std::string Scrape() const;
+
+ private:
+  struct Families;
+  std::unique_ptr<Families> families_;
+};
+
+}  // namespace mansard::server

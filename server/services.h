@@ -1,0 +1,56 @@
+// The gRPC services: each method is one line through the door in rpc.h.
+#pragma once
+
+#include "mansard/v1/catalog_service.grpc.pb.h"
+#include "mansard/v1/estimation_service.grpc.pb.h"
+#include "server/env.h"
+
+namespace mansard::server {
+
+class EstimationServiceImpl final
+    : public v1::EstimationService::CallbackService {
+ public:
+  explicit EstimationServiceImpl(ServerEnv& env) : env_(env) {}
+
+  grpc::ServerUnaryReactor* Estimate(grpc::CallbackServerContext* context,
+                                     const v1::EstimateRequest* request,
+                                     v1::EstimateResponse* response) override;
+  grpc::ServerUnaryReactor* BatchEstimate(
+      grpc::CallbackServerContext* context,
+      const v1::BatchEstimateRequest* request,
+      v1::BatchEstimateResponse* response) override;
+
+ private:
+  ServerEnv& env_;
+};
+
+class CatalogServiceImpl final : public v1::CatalogService::CallbackService {
+ public:
+  explicit CatalogServiceImpl(ServerEnv& env) : env_(env) {}
+
+  grpc::ServerUnaryReactor* GetModelGraph(
+      grpc::CallbackServerContext* context,
+      const v1::GetModelGraphRequest* request,
+      v1::ModelGraph* response) override;
+  grpc::ServerUnaryReactor* ListModelGraphs(
+      grpc::CallbackServerContext* context,
+      const v1::ListModelGraphsRequest* request,
+      v1::ListModelGraphsResponse* response) override;
+  grpc::ServerUnaryReactor* ImportHuggingFaceConfig(
+      grpc::CallbackServerContext* context,
+      const v1::ImportHuggingFaceConfigRequest* request,
+      v1::ImportHuggingFaceConfigResponse* response) override;
+  grpc::ServerUnaryReactor* GetHardwareProfile(
+      grpc::CallbackServerContext* context,
+      const v1::GetHardwareProfileRequest* request,
+      v1::HardwareProfile* response) override;
+  grpc::ServerUnaryReactor* ListHardwareProfiles(
+      grpc::CallbackServerContext* context,
+      const v1::ListHardwareProfilesRequest* request,
+      v1::ListHardwareProfilesResponse* response) override;
+
+ private:
+  ServerEnv& env_;
+};
+
+}  // namespace mansard::server
