@@ -138,6 +138,12 @@ MethodNames NamesOf(Method method) {
       return {kEstimation, "Estimate"};
     case Method::kBatchEstimate:
       return {kEstimation, "BatchEstimate"};
+    case Method::kEstimateKernel:
+      return {kEstimation, "EstimateKernel"};
+    case Method::kExplainRoofline:
+      return {kEstimation, "ExplainRoofline"};
+    case Method::kGetServerInfo:
+      return {kCatalog, "GetServerInfo"};
     case Method::kGetModelGraph:
       return {kCatalog, "GetModelGraph"};
     case Method::kListModelGraphs:

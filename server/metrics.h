@@ -21,13 +21,16 @@ class Snapshot;
 enum class Method {
   kEstimate,
   kBatchEstimate,
+  kEstimateKernel,
+  kExplainRoofline,
+  kGetServerInfo,
   kGetModelGraph,
   kListModelGraphs,
   kImportHuggingFaceConfig,
   kGetHardwareProfile,
   kListHardwareProfiles,
 };
-inline constexpr int kMethodCount = 7;
+inline constexpr int kMethodCount = 10;
 
 struct MethodNames {
   const char* service;

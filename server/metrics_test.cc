@@ -15,7 +15,6 @@ namespace mansard::server {
 namespace {
 
 using ::testing::HasSubstr;
-using ::testing::Not;
 
 model::PhaseEstimate DecodeStep(double seconds) {
   model::PhaseEstimate estimate;

@@ -2,6 +2,8 @@
 
 #include "server/handlers/catalog.h"
 #include "server/handlers/estimation.h"
+#include "server/handlers/kernel.h"
+#include "server/handlers/roofline.h"
 #include "server/rpc.h"
 
 namespace mansard::server {
@@ -20,6 +22,27 @@ Reactor* EstimationServiceImpl::BatchEstimate(
     Context* context, const v1::BatchEstimateRequest* request,
     v1::BatchEstimateResponse* response) {
   return RunUnary(env_, Method::kBatchEstimate, &server::BatchEstimate, context,
+                  request, response);
+}
+
+Reactor* EstimationServiceImpl::EstimateKernel(
+    Context* context, const v1::EstimateKernelRequest* request,
+    v1::EstimateKernelResponse* response) {
+  return RunUnary(env_, Method::kEstimateKernel, &server::EstimateKernel,
+                  context, request, response);
+}
+
+Reactor* EstimationServiceImpl::ExplainRoofline(
+    Context* context, const v1::ExplainRooflineRequest* request,
+    v1::ExplainRooflineResponse* response) {
+  return RunUnary(env_, Method::kExplainRoofline, &server::ExplainRoofline,
+                  context, request, response);
+}
+
+Reactor* CatalogServiceImpl::GetServerInfo(
+    Context* context, const v1::GetServerInfoRequest* request,
+    v1::ServerInfo* response) {
+  return RunUnary(env_, Method::kGetServerInfo, &server::GetServerInfo, context,
                   request, response);
 }
 

@@ -19,6 +19,14 @@ class EstimationServiceImpl final
       grpc::CallbackServerContext* context,
       const v1::BatchEstimateRequest* request,
       v1::BatchEstimateResponse* response) override;
+  grpc::ServerUnaryReactor* EstimateKernel(
+      grpc::CallbackServerContext* context,
+      const v1::EstimateKernelRequest* request,
+      v1::EstimateKernelResponse* response) override;
+  grpc::ServerUnaryReactor* ExplainRoofline(
+      grpc::CallbackServerContext* context,
+      const v1::ExplainRooflineRequest* request,
+      v1::ExplainRooflineResponse* response) override;
 
  private:
   ServerEnv& env_;
@@ -28,6 +36,10 @@ class CatalogServiceImpl final : public v1::CatalogService::CallbackService {
  public:
   explicit CatalogServiceImpl(ServerEnv& env) : env_(env) {}
 
+  grpc::ServerUnaryReactor* GetServerInfo(
+      grpc::CallbackServerContext* context,
+      const v1::GetServerInfoRequest* request,
+      v1::ServerInfo* response) override;
   grpc::ServerUnaryReactor* GetModelGraph(
       grpc::CallbackServerContext* context,
       const v1::GetModelGraphRequest* request,

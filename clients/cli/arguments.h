@@ -14,6 +14,12 @@ enum class Command {
   kVersion,
   kStatus,
   kEstimate,
+  kKernelGemm,
+  kKernelAttention,
+  kKernelMoe,
+  kKernelCollective,
+  kKernelElementwise,
+  kRoofline,
   kModelImport,
   kModelList,
   kModelGet,
@@ -53,6 +59,40 @@ struct EstimateFlags {
   bool waterfall = false;
 };
 
+// What `mansard kernel` takes beside the flags that it shares with `estimate`:
+// hardware, formats, and the pass of attention.
+struct KernelFlags {
+  std::optional<int64_t> m = std::nullopt;
+  std::optional<int64_t> n = std::nullopt;
+  std::optional<int64_t> k = std::nullopt;
+  std::optional<int64_t> batch = std::nullopt;
+  std::optional<int64_t> heads = std::nullopt;
+  std::optional<int64_t> kv_heads = std::nullopt;
+  std::optional<int64_t> head_size = std::nullopt;
+  std::optional<int64_t> window = std::nullopt;
+  std::optional<int64_t> chunk = std::nullopt;
+  std::optional<int64_t> kv_rank = std::nullopt;
+  std::optional<int64_t> nope = std::nullopt;
+  std::optional<int64_t> rope = std::nullopt;
+  std::optional<int64_t> value = std::nullopt;
+  bool latent = false;
+  bool unfused = false;
+  bool full = false;
+  std::optional<int64_t> tokens = std::nullopt;
+  std::optional<int64_t> hidden = std::nullopt;
+  std::optional<int64_t> experts = std::nullopt;
+  std::optional<int64_t> top_k = std::nullopt;
+  std::optional<int64_t> width = std::nullopt;
+  std::optional<int64_t> shared_width = std::nullopt;
+  bool plain = false;
+  std::string routing = "";
+  std::optional<int64_t> bytes = std::nullopt;
+  std::optional<int64_t> ranks = std::nullopt;
+  std::optional<int64_t> rows = std::nullopt;
+  std::optional<int64_t> columns = std::nullopt;
+  std::optional<int64_t> fused = std::nullopt;
+};
+
 struct Arguments {
   Command command = Command::kHelp;
   // "host:port", or empty: the embedded engine.
@@ -63,6 +103,9 @@ struct Arguments {
   bool quiet = false;
   bool fail_if_infeasible = false;
   EstimateFlags estimate;
+  KernelFlags kernel;
+  // Roofline: whose bytes the intensities count.
+  std::string level;
   // The id or file that the command is about.
   std::string operand;
   // kHelp: what to print.

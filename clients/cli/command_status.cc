@@ -31,6 +31,7 @@ std::string ViolationLine(
   if (parts.size() == 2) {
     for (const std::string& start : {absl::StrCat("is ", parts[1], ";"),
                                      absl::StrCat("is ", parts[1], ","),
+                                     absl::StrCat("is \"", parts[1], "\";"),
                                      absl::StrCat("\"", parts[1], "\" ")}) {
       if (absl::StartsWith(description, start)) {
         return absl::StrCat(parts[0], " ", description);

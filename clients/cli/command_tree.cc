@@ -54,6 +54,8 @@ CommandTree::CommandTree() : root_(help::kRoot) {
   root_.get_formatter()->column_width(30);
   AddGlobalFlags();
   AddEstimate();
+  AddKernels();
+  AddRoofline();
   AddModelAndHardware();
   AddLeaf(
       AddCommand(&root_, "status", "Is the engine there, and what does it hold",
@@ -103,13 +105,52 @@ void CommandTree::AddGlobalFlags() {
       ->group(group);
 }
 
-void CommandTree::AddCounts(CLI::App* app, const std::vector<CountFlag>& flags,
-                            const char* group) {
-  for (const CountFlag& flag : flags) {
-    app->add_option(flag.name, raw_.counts[flag.name], flag.help)
-        ->type_name("N")
-        ->group(group);
-  }
+namespace {
+
+CLI::Option* AddText(CLI::App* app, const char* name, std::string& value,
+                     const char* description, const char* type,
+                     const char* group) {
+  return app->add_option(name, value, description)
+      ->type_name(type)
+      ->group(group);
+}
+
+}  // namespace
+
+void CommandTree::AddHardwareFlags(CLI::App* app) {
+  EstimateFlags& flags = arguments_.estimate;
+  const char* group = "What runs where";
+  AddText(app, "--hardware", flags.hardware, "An id, or a profile's textproto",
+          "HARDWARE", group);
+  AddText(app, "--fabric", flags.fabric,
+          "What connects the devices (default: the profile's first)", "ID",
+          group);
+  AddText(app, "--stack", flags.stack,
+          "Kernel stack (default: the profile's first)", "ID", group);
+}
+
+void CommandTree::AddFormats(CLI::App* app, const char* group) {
+  EstimateFlags& flags = arguments_.estimate;
+  AddText(app, "--weights", flags.weights,
+          "Linear layers: bf16, fp8, int4, mxfp4, ...", "FORMAT", group);
+  AddText(app, "--activations", flags.activations, "What GEMMs read", "FORMAT",
+          group);
+  AddText(app, "--kv", flags.kv, "KV cache", "FORMAT", group);
+}
+
+void CommandTree::AddPass(CLI::App* app) {
+  AddText(app, "--model", arguments_.estimate.model,
+          "An id, or a config.json, its folder, or a graph's textproto",
+          "MODEL", "What runs where");
+  AddHardwareFlags(app);
+  AddText(app, "--phase", raw_.phase, "prefill, decode or mixed", "PHASE",
+          "Work");
+  AddCounts(app, WorkFlags(), "Work");
+  AddCounts(app, LayoutFlags(), "Layout (default 1 each)");
+  AddFormats(app, "Formats (default: the model's own)");
+  app->add_flag("--require-fit", arguments_.estimate.require_fit,
+                "Refuse when the model does not fit")
+      ->group("Answer");
 }
 
 void CommandTree::AddEstimate() {
@@ -117,38 +158,23 @@ void CommandTree::AddEstimate() {
       AddCommand(&root_, "estimate", "How long one pass takes, and why",
                  help::kEstimateFooter);
   AddLeaf(app, Command::kEstimate, false);
-  EstimateFlags& flags = arguments_.estimate;
-  const auto text = [app](const char* name, std::string& value,
-                          const char* description, const char* type,
-                          const char* group) {
-    app->add_option(name, value, description)->type_name(type)->group(group);
-  };
-  text("--model", flags.model,
-       "An id, or a config.json, its folder, or a graph's textproto", "MODEL",
-       "What runs where");
-  text("--hardware", flags.hardware, "An id, or a profile's textproto",
-       "HARDWARE", "What runs where");
-  text("--fabric", flags.fabric,
-       "What connects the devices (default: the profile's first)", "ID",
-       "What runs where");
-  text("--stack", flags.stack, "Kernel stack (default: the profile's first)",
-       "ID", "What runs where");
-  text("--phase", raw_.phase, "prefill, decode or mixed", "PHASE", "Work");
-  AddCounts(app, WorkFlags(), "Work");
-  AddCounts(app, LayoutFlags(), "Layout (default 1 each)");
-  const char* formats = "Formats (default: the model's own)";
-  text("--weights", flags.weights, "Linear layers: bf16, fp8, int4, mxfp4, ...",
-       "FORMAT", formats);
-  text("--activations", flags.activations, "What GEMMs read", "FORMAT",
-       formats);
-  text("--kv", flags.kv, "KV cache", "FORMAT", formats);
-  app->add_flag("--require-fit", flags.require_fit,
-                "Refuse when the model does not fit")
-      ->group("Answer");
-  app->add_flag("--ops", flags.ops, "Every op")->group("Answer");
-  app->add_flag("--waterfall", flags.waterfall,
+  AddPass(app);
+  app->add_flag("--ops", arguments_.estimate.ops, "Every op")->group("Answer");
+  app->add_flag("--waterfall", arguments_.estimate.waterfall,
                 "Bytes and time at every memory and link")
       ->group("Answer");
+}
+
+void CommandTree::AddRoofline() {
+  CLI::App* app =
+      AddCommand(&root_, "roofline",
+                 "One pass on the roofline: what bounds it, and until when",
+                 help::kRooflineFooter);
+  AddLeaf(app, Command::kRoofline, false);
+  AddPass(app);
+  AddText(app, "--level", arguments_.level,
+          "Whose bytes intensities count: hbm (default) or l2", "LEVEL",
+          "Answer");
 }
 
 void CommandTree::AddModelAndHardware() {

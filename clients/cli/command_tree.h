@@ -13,17 +13,31 @@
 
 namespace mansard::cli {
 
-// A count of `mansard estimate`. Taken as text and checked by ParseArguments,
-// because CLI11 wraps a number that does not fit.
-struct CountFlag {
+// A count. Taken as text and checked by ParseArguments, because CLI11 wraps a
+// number that does not fit.
+template <class Flags>
+struct CountOf {
   const char* name;
-  std::optional<int64_t> EstimateFlags::*member;
+  std::optional<int64_t> Flags::*member;
   int64_t maximum;       // Of the request's field.
   bool zero_is_default;  // On the wire: so a 0 that was typed is refused.
   const char* help;
 };
+using CountFlag = CountOf<EstimateFlags>;
+using KernelCount = CountOf<KernelFlags>;
 const std::vector<CountFlag>& WorkFlags();
 const std::vector<CountFlag>& LayoutFlags();
+// A command of `mansard kernel`.
+struct KernelCommand {
+  Command command;
+  const char* name;
+  const char* description;
+  const char* footer;
+  // Names of what an operand may be; empty: takes none.
+  const char* operand;
+  std::vector<KernelCount> counts;
+};
+const std::vector<KernelCommand>& KernelCommands();
 
 // What CLI11 fills in, before checks.
 struct RawFlags {
@@ -60,8 +74,22 @@ class CommandTree {
   void AddLeaf(CLI::App* app, Command command, bool textproto);
   void AddGlobalFlags();
   void AddEstimate();
-  void AddCounts(CLI::App* app, const std::vector<CountFlag>& flags,
-                 const char* group);
+  void AddRoofline();
+  void AddKernels();
+  void AddKernel(CLI::App* parent, const KernelCommand& kernel);
+  void AddHardwareFlags(CLI::App* app);
+  void AddFormats(CLI::App* app, const char* group);
+  // Model, hardware, pass, layout, formats.
+  void AddPass(CLI::App* app);
+  template <class Flags>
+  void AddCounts(CLI::App* app, const std::vector<CountOf<Flags>>& flags,
+                 const char* group) {
+    for (const CountOf<Flags>& flag : flags) {
+      app->add_option(flag.name, raw_.counts[flag.name], flag.help)
+          ->type_name("N")
+          ->group(group);
+    }
+  }
   void AddModelAndHardware();
 
   CLI::App root_;

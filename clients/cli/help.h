@@ -10,6 +10,8 @@ inline constexpr char kRoot[] =
 inline constexpr char kRootFooter[] =
     R"(Examples:
   mansard estimate --model llama-3.1-8b --hardware h100-sxm --phase decode --context 4096
+  mansard kernel gemm --m 64 --n 6144 --k 4096 --hardware h100-sxm
+  mansard roofline --model llama-3.1-8b --hardware h100-sxm --phase decode --context 4096
   mansard model import ./my-model/config.json
   mansard hardware get h100-sxm
 
@@ -34,6 +36,67 @@ Examples:
   A model of your own, in FP8, bytes and time at every memory:
     mansard estimate --model ./config.json --hardware h100-sxm \
         --phase decode --context 1024 --weights fp8 --waterfall)";
+
+inline constexpr char kKernelFooter[] =
+    R"(Each is priced as inside a model, on one rank. Examples:
+  mansard kernel gemm --m 64 --n 6144 --k 4096 --hardware h100-sxm
+  mansard kernel attention --phase decode --batch 64 --context 4096 --heads 32 --kv-heads 8 \
+      --head-size 128 --hardware h100-sxm
+  mansard kernel collective all_reduce --bytes 16777216 --ranks 8 --hardware h100-sxm)";
+
+inline constexpr char kKernelGemmFooter[] =
+    R"(Examples:
+  64 tokens through Llama-3.1-8B's QKV projection:
+    mansard kernel gemm --m 64 --n 6144 --k 4096 --hardware h100-sxm
+  The same in FP8:
+    mansard kernel gemm --m 64 --n 6144 --k 4096 --weights fp8 --activations fp8 \
+        --hardware h100-sxm)";
+
+inline constexpr char kKernelAttentionFooter[] =
+    R"(--context includes the tokens computed now: --context minus --tokens are cached already.
+
+Examples:
+  One decode step of 64 sequences at 4,096 tokens each:
+    mansard kernel attention --phase decode --batch 64 --context 4096 \
+        --heads 32 --kv-heads 8 --head-size 128 --hardware h100-sxm
+  The scores of a prompt, written to memory and read back:
+    mansard kernel attention --phase prefill --context 4096 --heads 32 --head-size 128 \
+        --unfused --hardware h100-sxm
+  Multi-head latent attention, as DeepSeek-V3 has it on one of eight ranks:
+    mansard kernel attention --phase decode --batch 64 --context 4096 --latent \
+        --heads 16 --kv-rank 512 --nope 128 --rope 64 --value 128 --hardware h200-sxm)";
+
+inline constexpr char kKernelMoeFooter[] =
+    R"(Examples:
+  64 tokens through a layer of Mixtral 8x7B:
+    mansard kernel moe --tokens 64 --hidden 4096 --experts 8 --top-k 2 --width 14336 \
+        --hardware h100-sxm
+  With a shared expert, tokens spread evenly:
+    mansard kernel moe --tokens 256 --hidden 7168 --experts 256 --top-k 8 --width 2048 \
+        --shared-width 2048 --routing spread --weights fp8 --activations fp8 \
+        --hardware h200-sxm)";
+
+inline constexpr char kKernelCollectiveFooter[] =
+    R"(Examples:
+  mansard kernel collective all_reduce --bytes 16777216 --ranks 8 --hardware h100-sxm
+  mansard kernel collective all_gather --bytes 1048576 --ranks 4 --hardware a100-sxm-80gb)";
+
+inline constexpr char kKernelElementwiseFooter[] =
+    R"(Examples:
+  mansard kernel elementwise norm --rows 64 --columns 4096 --hardware h100-sxm
+  mansard kernel elementwise quantize --rows 4096 --columns 8192 --activations fp8 \
+      --hardware h100-sxm)";
+
+inline constexpr char kRooflineFooter[] =
+    R"(The flags are those of `mansard estimate`. Ceilings: what the datasheet says, and what the kernel
+stack reaches. Flips: where another limit takes over, such as the tokens from which a GEMM is
+compute-bound.
+
+Examples:
+  mansard roofline --model llama-3.1-8b --hardware h100-sxm --phase decode --batch 64 \
+      --context 4096
+  mansard roofline --model llama-3.1-70b --hardware h200-sxm --tp 4 --phase prefill \
+      --context 8192 --level l2)";
 
 inline constexpr char kModelGetFooter[] =
     R"(Examples:

@@ -26,6 +26,14 @@ absl::StatusOr<Answer> Run(const Session& session, const Arguments& arguments,
       return RunStatus(session, arguments, style);
     case Command::kEstimate:
       return RunEstimate(session, arguments, style);
+    case Command::kKernelGemm:
+    case Command::kKernelAttention:
+    case Command::kKernelMoe:
+    case Command::kKernelCollective:
+    case Command::kKernelElementwise:
+      return RunKernel(session, arguments, style);
+    case Command::kRoofline:
+      return RunRoofline(session, arguments, style);
     case Command::kModelImport:
       return RunModelImport(session, arguments, style);
     case Command::kModelList:

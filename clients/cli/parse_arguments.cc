@@ -93,9 +93,11 @@ absl::StatusOr<size_t> Choice(absl::string_view flag, absl::string_view value,
                                  DidYouMean(value, allowed)));
 }
 
-absl::Status ReadCounts(CommandTree& tree, const std::vector<CountFlag>& flags,
-                        EstimateFlags* estimate) {
-  for (const CountFlag& flag : flags) {
+template <class Flags>
+absl::Status ReadCounts(CommandTree& tree,
+                        const std::vector<CountOf<Flags>>& flags,
+                        Flags* values) {
+  for (const CountOf<Flags>& flag : flags) {
     if (tree.Deepest().get_option(flag.name)->empty()) continue;
     const std::string& text = tree.raw().counts.at(flag.name);
     int64_t value = 0;
@@ -109,9 +111,32 @@ absl::Status ReadCounts(CommandTree& tree, const std::vector<CountFlag>& flags,
       return UsageError(
           absl::StrCat(flag.name, " is \"", text, "\"; allowed: 1 or more"));
     }
-    estimate->*flag.member = value;
+    values->*flag.member = value;
   }
   return absl::OkStatus();
+}
+
+absl::Status ReadKernel(CommandTree& tree, const KernelCommand& kernel,
+                        Arguments* arguments) {
+  if (arguments->estimate.hardware.empty()) {
+    return UsageError("--hardware is missing", HelpHint(tree.Deepest()));
+  }
+  absl::Status status = ReadCounts(tree, kernel.counts, &arguments->kernel);
+  if (!status.ok() || kernel.command != Command::kKernelAttention) {
+    return status;
+  }
+  if (tree.raw().phase.empty()) {
+    return UsageError("--phase is missing", HelpHint(tree.Deepest()));
+  }
+  const absl::StatusOr<size_t> phase =
+      Choice("--phase", tree.raw().phase, {"prefill", "decode"});
+  if (!phase.ok()) return phase.status();
+  arguments->estimate.phase = static_cast<Phase>(*phase);
+  std::vector<CountFlag> counts;
+  for (const CountFlag& flag : WorkFlags()) {
+    if (!absl::StartsWith(flag.name, "--prefill")) counts.push_back(flag);
+  }
+  return ReadCounts(tree, counts, &arguments->estimate);
 }
 
 absl::Status ReadEstimate(CommandTree& tree, EstimateFlags* estimate) {
@@ -159,7 +184,7 @@ absl::Status ReadLeaf(const CommandEntry& leaf, const RawFlags& raw,
   const absl::StatusOr<size_t> format = Choice("-o", raw.output, formats);
   if (!format.ok()) return format.status();
   arguments->output = static_cast<OutputFormat>(*format);
-  for (const char* operand : {"ID", "FILE"}) {
+  for (const char* operand : {"ID", "FILE", "OP"}) {
     if (leaf.app->get_option_no_throw(operand) != nullptr &&
         arguments->operand.empty()) {
       return UsageError(
@@ -208,8 +233,14 @@ absl::StatusOr<Arguments> Read(CommandTree& tree) {
   for (const CommandEntry& leaf : tree.leaves()) {
     if (leaf.app != &app) continue;
     status = ReadLeaf(leaf, tree.raw(), &arguments);
-    if (status.ok() && leaf.command == Command::kEstimate) {
+    if (status.ok() && (leaf.command == Command::kEstimate ||
+                        leaf.command == Command::kRoofline)) {
       status = ReadEstimate(tree, &arguments.estimate);
+    }
+    for (const KernelCommand& kernel : KernelCommands()) {
+      if (status.ok() && leaf.command == kernel.command) {
+        status = ReadKernel(tree, kernel, &arguments);
+      }
     }
     if (!status.ok()) return status;
     return arguments;

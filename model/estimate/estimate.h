@@ -28,6 +28,8 @@ struct TargetSpec {
   std::optional<Format> activations;
   std::optional<Format> kv_cache;
   std::optional<int> kv_heads;
+  // What if scores went through memory?
+  bool unfused_attention = false;
 };
 
 // A combination that was checked: every op it lowers to can be priced.
@@ -45,6 +47,7 @@ class Target {
   const HardwareProfile& hardware() const { return *hardware_; }
   const Layout& layout() const { return layout_; }
   const PassFormats& formats() const { return formats_; }
+  const Fusion& fusion() const { return fusion_; }
   HardwareView view() const { return {hardware_->device(), *fabric_, *stack_}; }
   // What was assumed where sources are silent; shown with every answer.
   const std::vector<std::string>& assumptions() const { return assumptions_; }
@@ -62,6 +65,7 @@ class Target {
   const KernelStack* stack_;
   Layout layout_;
   PassFormats formats_;
+  Fusion fusion_;
   std::vector<std::string> assumptions_;
   std::vector<std::string> warnings_;
 };

@@ -6,30 +6,26 @@
 namespace mansard::model {
 namespace {
 
-// The rank's part of the embedding table is read a few rows at a time but held
-// whole; a tied head is that same table, and already among the GEMM weights.
-Bytes EmbeddingTable(const ModelGraph& graph, const Layout& layout,
-                     const PassFormats& formats) {
-  if (graph.spec().tied_embeddings) return Bytes::Zero();
-  return WeightBytes(formats.native, layout.VocabularyPerRank(graph),
-                     graph.spec().hidden_size);
+// Positions whose keys and values one request keeps in a layer.
+int64_t PositionsHeld(const Attention& attention, int64_t context) {
+  const auto* grouped = std::get_if<GroupedQueryAttention>(&attention);
+  if (grouped == nullptr) return context;
+  const int64_t bound =
+      grouped->sliding_window != 0 ? grouped->sliding_window : grouped->chunk;
+  return bound == 0 ? context : std::min(context, bound);
 }
 
 Bytes KvOf(const RequestGroup& group, const ModelGraph& graph,
            const Layout& layout, Format kv_cache) {
-  Bytes request;
+  double elements = 0;
   for (size_t i = 0; i < graph.spec().layer_kinds.size(); ++i) {
-    const GroupedQueryAttention& attention =
-        graph.spec().layer_kinds[i].attention;
-    const int64_t held =
-        attention.sliding_window == 0
-            ? group.context()
-            : std::min(group.context(), attention.sliding_window);
-    request += static_cast<double>(held) * graph.CountOf(i) *
-               KvBytesPerTokenPerLayer(layout.KvHeadsPerRank(attention),
-                                       attention.head_size, kv_cache);
+    const Attention& attention = graph.spec().layer_kinds[i].attention;
+    elements += static_cast<double>(PositionsHeld(attention, group.context())) *
+                static_cast<double>(layout.KvElementsPerRank(attention)) *
+                graph.CountOf(i);
   }
-  return static_cast<double>(group.request_count) * request;
+  return ElementBytes(kv_cache,
+                      static_cast<double>(group.request_count) * elements);
 }
 
 Bytes KvBytesPerToken(const ModelGraph& graph, const Layout& layout,
@@ -44,12 +40,7 @@ MemoryFootprint FootprintOf(const OpList& ops, const ModelGraph& graph,
                             const PassFormats& formats, const Device& device) {
   MemoryFootprint footprint;
   footprint.capacity = device.HbmCapacity();
-  footprint.weights = EmbeddingTable(graph, layout, formats);
-  for (const Op& op : ops) {
-    if (op.kind != OpKind::kEmbedding) {
-      footprint.weights += op.repeat * op.work.weights;
-    }
-  }
+  for (const Op& op : ops) footprint.weights += op.repeat * op.held;
   const Format kv_cache = formats.precision.kv_cache;
   for (const RequestGroup& group : pass.groups()) {
     footprint.kv_cache += KvOf(group, graph, layout, kv_cache);

@@ -24,8 +24,8 @@ struct MemoryFootprint {
 };
 
 // Per rank. Activation workspace and framework reserve are not counted.
-// `ops` is the pass as lowered: the weights that it reads are the weights that
-// the rank holds, so time and memory cannot disagree.
+// `ops` is the pass as lowered: each says which weights the rank holds for it,
+// so time and memory cannot disagree.
 MemoryFootprint FootprintOf(const OpList& ops, const ModelGraph& graph,
                             const ForwardPass& pass, const Layout& layout,
                             const PassFormats& formats, const Device& device);

@@ -3,6 +3,7 @@
 #include "gtest/gtest.h"
 #include "model/estimate/estimate.h"
 #include "model/io/shipped.h"
+#include "tests/toy/published_shapes.h"
 #include "tests/toy/toy_hardware.h"
 #include "tests/toy/toy_models.h"
 
@@ -10,10 +11,15 @@ namespace mansard::model {
 namespace {
 
 using mansard::testing::BuildGraph;
+using mansard::testing::BuildPass;
 using mansard::testing::BuildTarget;
 using mansard::testing::DecodePass;
+using mansard::testing::DeepSeekV3;
+using mansard::testing::PrefillPass;
 using mansard::testing::TargetOn;
 using mansard::testing::TinyGraph;
+using mansard::testing::TinyLatentGraph;
+using mansard::testing::TinyMoeGraph;
 using mansard::testing::ToyHardware;
 
 MemoryFootprint Footprint(const TargetSpec& spec, const ForwardPass& pass) {
@@ -24,14 +30,93 @@ TEST(Memory, HoldsEveryParameterOnce) {
   for (bool tied : {false, true}) {
     ModelGraphSpec graph = TinyGraph();
     graph.tied_embeddings = tied;
-    graph.layer_kinds[0].attention.qkv_bias = true;
-    graph.layer_kinds[0].attention.qk_norm = true;
+    GroupedOf(graph.layer_kinds[0]).qkv_bias = true;
+    GroupedOf(graph.layer_kinds[0]).qk_norm = true;
     const auto built = BuildGraph(graph);
     const MemoryFootprint footprint =
         Footprint(TargetOn(built, ToyHardware().Build()), DecodePass(1, 10));
     EXPECT_EQ(footprint.weights.value(),
               2.0 * static_cast<double>(built->ParameterCount()));
   }
+}
+
+TEST(Memory, HoldsEveryParameterOfExpertsAndLatentVectorsOnce) {
+  const auto hardware = ToyHardware().Build();
+  for (const ModelGraphSpec& spec :
+       {TinyMoeGraph(), TinyLatentGraph(), DeepSeekV3(),
+        mansard::testing::Mixtral8x7b()}) {
+    const auto graph = BuildGraph(spec);
+    EXPECT_EQ(
+        Footprint(TargetOn(graph, hardware), DecodePass(1, 10)).weights.value(),
+        2.0 * static_cast<double>(graph->ParameterCount()));
+  }
+}
+
+// The expansion is used as such by prompts and absorbed by decodes; it is one
+// tensor with one set of scales.
+TEST(Memory, WeightsDoNotDependOnThePass) {
+  for (const ModelGraphSpec& spec : {TinyLatentGraph(), TinyMoeGraph()}) {
+    for (Format weights : {Format::kBf16, Format::kFp8E4m3, Format::kInt8,
+                           Format::kMxfp4, Format::kFp8Block}) {
+      TargetSpec target = TargetOn(BuildGraph(spec), ToyHardware().Build(), 2);
+      target.weights = weights;
+      const Bytes decode = Footprint(target, DecodePass(7, 10)).weights;
+      EXPECT_EQ(Footprint(target, PrefillPass(1, 9)).weights, decode);
+      EXPECT_EQ(Footprint(target, BuildPass({{Role::kPrefill, 1, 4, 2},
+                                             {Role::kDecode, 2, 1, 6}}))
+                    .weights,
+                decode)
+          << TraitsOf(weights).name;
+    }
+  }
+}
+
+// A rank of DeepSeek-V3: an eighth of heads, experts, embedding and head; all
+// of the down-projections, routers and norms.
+TEST(Memory, RanksShareHeadsAndExpertsAndRepeatTheRest) {
+  const auto graph = BuildGraph(DeepSeekV3());
+  const auto hardware = ToyHardware().Build();
+  const double repeated = 61.0 * 7168 * (1536 + 512 + 64)  // Latent vectors,
+                          + 58.0 * 7168 * 256              // routers,
+                          + 61.0 * (2 * 7168 + 1536 + 512) + 7168;  // norms.
+  for (int tensor : {1, 2, 8}) {
+    const MemoryFootprint rank =
+        Footprint(TargetOn(graph, hardware, tensor), DecodePass(4, 1000));
+    EXPECT_EQ(rank.weights.value(),
+              2 * ((671026404352.0 - repeated) / tensor + repeated));
+    // 70,272 bytes a token on every rank: the cache is not shared out.
+    EXPECT_EQ(rank.kv_cache.value(), 4 * 1000 * 70272.0);
+    EXPECT_FALSE(rank.fits);
+  }
+}
+
+TEST(Memory, LatentCacheBoundsTheCapacityOnEveryRankAlike) {
+  const auto graph = BuildGraph(TinyLatentGraph());
+  ToyHardware toy;
+  toy.device.hbm.capacity.value = Bytes::Of(100e3);
+  const auto hardware = toy.Build();
+  for (int tensor : {1, 2, 4}) {
+    const MemoryFootprint rank =
+        Footprint(TargetOn(graph, hardware, tensor), DecodePass(1, 1));
+    // Two layers of 6 + 2 elements of two bytes.
+    EXPECT_EQ(rank.kv_cache.value(), 32);
+    EXPECT_EQ(rank.kv_token_capacity,
+              static_cast<int64_t>((100e3 - rank.weights.value()) / 32));
+  }
+}
+
+TEST(Memory, ChunksBoundTheCache) {
+  ModelGraphSpec graph = TinyGraph();
+  graph.layer_kinds.push_back(graph.layer_kinds[0]);
+  graph.layer_kinds[1].name = "chunk";
+  GroupedOf(graph.layer_kinds[1]).chunk = 64;
+  graph.layer_kind_indexes = {1, 0, 1, 1};
+  const TargetSpec spec = TargetOn(BuildGraph(graph), ToyHardware().Build());
+  const double position = 2.0 * 2 * 6 * 2;
+  EXPECT_EQ(Footprint(spec, DecodePass(3, 100)).kv_cache.value(),
+            3 * (100 + 3 * 64) * position);
+  EXPECT_EQ(Footprint(spec, DecodePass(3, 50)).kv_cache.value(),
+            3 * 4 * 50 * position);
 }
 
 TEST(Memory, Llama70bFitsOnFourToys) {
@@ -74,7 +159,7 @@ TEST(Memory, SharedKvHeadsAreHeldByEachRank) {
 
 TEST(Memory, WindowsAndFormatsBoundTheCache) {
   ModelGraphSpec graph = TinyGraph();
-  graph.layer_kinds[0].attention.sliding_window = 7;
+  GroupedOf(graph.layer_kinds[0]).sliding_window = 7;
   TargetSpec spec = TargetOn(BuildGraph(graph), ToyHardware().Build());
   EXPECT_EQ(Footprint(spec, DecodePass(3, 100)).kv_cache.value(),
             3 * 2 * 7 * 2.0 * 2 * 6 * 2);

@@ -164,7 +164,8 @@ void AddLayers(const LayerKind& full, const LayerWindows& windows,
       index = static_cast<int>(spec.layer_kinds.size());
       LayerKind kind = full;
       kind.name = windowed ? "window" : "dense";
-      kind.attention.sliding_window = windowed ? windows.size : 0;
+      std::get<GroupedQueryAttention>(kind.attention).sliding_window =
+          windowed ? windows.size : 0;
       spec.layer_kinds.push_back(std::move(kind));
     }
     spec.layer_kind_indexes.push_back(index);
@@ -180,10 +181,12 @@ ModelGraphSpec ReadSpec(HfFile& file) {
   spec.max_context = ReadMaxContext(file);
   spec.tied_embeddings = file.BooleanOr("tie_word_embeddings", false);
   spec.native_precision = ReadPrecision(file);
-  LayerKind layer;
-  layer.feed_forward.intermediate_size =
+  DenseFeedForward feed_forward;
+  feed_forward.intermediate_size =
       file.Required("intermediate_size", kMaxHfSize);
-  layer.feed_forward.bias = ReadFeedForwardBias(file);
+  feed_forward.bias = ReadFeedForwardBias(file);
+  LayerKind layer;
+  layer.feed_forward = feed_forward;
   layer.attention = ReadAttention(file, spec.hidden_size);
   const int64_t layer_count = file.Required("num_hidden_layers", kMaxHfLayers);
   AddLayers(layer, ReadWindows(file, layer_count), spec);

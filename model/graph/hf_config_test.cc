@@ -6,6 +6,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "model/graph/hf_test_files.h"
+#include "tests/toy/layer_parts.h"
 
 namespace mansard::model {
 namespace {
@@ -29,10 +30,10 @@ TEST(HfConfigTest, ReadsEveryNumber) {
   EXPECT_THAT(spec.layer_kind_indexes, ElementsAre(0, 0, 0));
   LayerKind expected;
   expected.name = "dense";
-  expected.attention.query_heads = 4;
-  expected.attention.kv_heads = 2;
-  expected.attention.head_size = 2;
-  expected.feed_forward.intermediate_size = 16;
+  GroupedOf(expected).query_heads = 4;
+  GroupedOf(expected).kv_heads = 2;
+  GroupedOf(expected).head_size = 2;
+  DenseOf(expected).intermediate_size = 16;
   EXPECT_EQ(OnlyKind(imported), expected);
   EXPECT_THAT(imported.assumptions, IsEmpty());
   EXPECT_THAT(imported.ignored_keys, IsEmpty());
@@ -62,12 +63,12 @@ TEST(HfConfigTest, EveryFamily) {
     const ImportedConfig imported = ImportOrDie(Config(family.architecture));
     EXPECT_THAT(imported.assumptions, IsEmpty());
     const LayerKind& kind = OnlyKind(imported);
-    EXPECT_EQ(kind.attention.qkv_bias, family.qkv_bias);
-    EXPECT_FALSE(kind.attention.output_bias);
-    EXPECT_EQ(kind.attention.qk_norm, family.qk_norm);
-    EXPECT_EQ(kind.attention.sliding_window, 0);
-    EXPECT_TRUE(kind.feed_forward.gated);
-    EXPECT_FALSE(kind.feed_forward.bias);
+    EXPECT_EQ(GroupedOf(kind).qkv_bias, family.qkv_bias);
+    EXPECT_FALSE(GroupedOf(kind).output_bias);
+    EXPECT_EQ(GroupedOf(kind).qk_norm, family.qk_norm);
+    EXPECT_EQ(GroupedOf(kind).sliding_window, 0);
+    EXPECT_TRUE(DenseOf(kind).gated);
+    EXPECT_FALSE(DenseOf(kind).bias);
   }
   EXPECT_EQ(SupportedArchitectures(), names);
 }
@@ -93,7 +94,7 @@ TEST(HfConfigTest, ModelTypeDecidesWhereArchitecturesIsAbsent) {
 TEST(HfConfigTest, ArchitecturesOverrulesModelType) {
   const ImportedConfig imported =
       ImportOrDie(Config("Qwen3ForCausalLM", {{"model_type", "\"llama\""}}));
-  EXPECT_TRUE(OnlyKind(imported).attention.qk_norm);
+  EXPECT_TRUE(GroupedOf(OnlyKind(imported)).qk_norm);
   EXPECT_THAT(imported.assumptions,
               ElementsAre("model_type is \"llama\": architectures decides, "
                           "Qwen3ForCausalLM"));
@@ -157,10 +158,10 @@ TEST(HfConfigTest, NamesEveryClassDefault) {
 TEST(HfConfigTest, KvHeadDefaults) {
   const auto kv_heads = [](const char* architecture, const char* heads,
                            const char* value) {
-    return OnlyKind(ImportOrDie(
-                        Config(architecture, {{"num_attention_heads", heads},
-                                              {"num_key_value_heads", value}})))
-        .attention.kv_heads;
+    return GroupedOf(OnlyKind(ImportOrDie(Config(
+                         architecture, {{"num_attention_heads", heads},
+                                        {"num_key_value_heads", value}}))))
+        .kv_heads;
   };
   EXPECT_EQ(kv_heads("LlamaForCausalLM", "4", ""), 4);
   EXPECT_EQ(kv_heads("LlamaForCausalLM", "4", "null"), 4);
@@ -177,8 +178,9 @@ TEST(HfConfigTest, KvHeadDefaults) {
 
 TEST(HfConfigTest, HeadSizes) {
   const auto head_size = [](const char* architecture, const char* value) {
-    return OnlyKind(ImportOrDie(Config(architecture, {{"head_dim", value}})))
-        .attention.head_size;
+    return GroupedOf(OnlyKind(ImportOrDie(
+                         Config(architecture, {{"head_dim", value}}))))
+        .head_size;
   };
   EXPECT_EQ(head_size("LlamaForCausalLM", "16"), 16);
   EXPECT_EQ(head_size("LlamaForCausalLM", ""), 2);
@@ -201,19 +203,19 @@ TEST(HfConfigTest, Biases) {
   for (const char* architecture : {"LlamaForCausalLM", "Qwen3ForCausalLM"}) {
     const ImportedConfig imported =
         ImportOrDie(Config(architecture, {{"attention_bias", "true"}}));
-    EXPECT_TRUE(OnlyKind(imported).attention.qkv_bias) << architecture;
-    EXPECT_TRUE(OnlyKind(imported).attention.output_bias) << architecture;
-    EXPECT_FALSE(OnlyKind(imported).feed_forward.bias) << architecture;
+    EXPECT_TRUE(GroupedOf(OnlyKind(imported)).qkv_bias) << architecture;
+    EXPECT_TRUE(GroupedOf(OnlyKind(imported)).output_bias) << architecture;
+    EXPECT_FALSE(DenseOf(OnlyKind(imported)).bias) << architecture;
   }
   const ImportedConfig llama =
       ImportOrDie(Config("LlamaForCausalLM", {{"mlp_bias", "true"}}));
-  EXPECT_TRUE(OnlyKind(llama).feed_forward.bias);
-  EXPECT_FALSE(OnlyKind(llama).attention.qkv_bias);
+  EXPECT_TRUE(DenseOf(OnlyKind(llama)).bias);
+  EXPECT_FALSE(GroupedOf(OnlyKind(llama)).qkv_bias);
 
   const ImportedConfig qwen2 = ImportOrDie(Config(
       "Qwen2ForCausalLM", {{"attention_bias", "true"}, {"mlp_bias", "false"}}));
   EXPECT_THAT(qwen2.ignored_keys, ElementsAre("attention_bias", "mlp_bias"));
-  EXPECT_FALSE(OnlyKind(qwen2).attention.output_bias);
+  EXPECT_FALSE(GroupedOf(OnlyKind(qwen2)).output_bias);
   EXPECT_THAT(
       Refusals(Config("Qwen2ForCausalLM",
                       {{"attention_bias", "false"}, {"mlp_bias", "true"}})),

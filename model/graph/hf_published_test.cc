@@ -12,6 +12,7 @@
 
 #include "gtest/gtest.h"
 #include "model/graph/hf_config.h"
+#include "tests/toy/layer_parts.h"
 
 namespace mansard::model {
 namespace {
@@ -168,7 +169,7 @@ TEST_F(PublishedConfigTest, Qwen3WithItsOwnHeadSize) {
   EXPECT_EQ(graph.ParameterCount(), 32762123264);
   ASSERT_EQ(graph.spec().layer_kinds.size(), 1u);
   const GroupedQueryAttention& attention =
-      graph.spec().layer_kinds[0].attention;
+      GroupedOf(graph.spec().layer_kinds[0]);
   EXPECT_EQ(graph.spec().hidden_size, 5120);
   EXPECT_EQ(attention.query_heads * attention.head_size, 8192);
   EXPECT_TRUE(attention.qk_norm);
@@ -181,7 +182,7 @@ TEST_F(PublishedConfigTest, MistralV01HasItsWindowInEveryLayer) {
   ASSERT_TRUE(imported.ok()) << imported.status();
   ASSERT_EQ(imported->graph.spec().layer_kinds.size(), 1u);
   EXPECT_EQ(imported->graph.spec().layer_kinds[0].name, "window");
-  EXPECT_EQ(imported->graph.spec().layer_kinds[0].attention.sliding_window,
+  EXPECT_EQ(GroupedOf(imported->graph.spec().layer_kinds[0]).sliding_window,
             4096);
 }
 

@@ -6,6 +6,7 @@
 #include "gtest/gtest.h"
 #include "model/graph/hf_config.h"
 #include "model/graph/hf_test_files.h"
+#include "tests/toy/layer_parts.h"
 
 namespace mansard::model {
 namespace {
@@ -98,9 +99,9 @@ TEST(HfWindowsTest, Windows) {
     std::vector<int64_t> windows;
     for (int index : spec.layer_kind_indexes) {
       const LayerKind& kind = spec.layer_kinds[static_cast<size_t>(index)];
-      windows.push_back(kind.attention.sliding_window);
+      windows.push_back(GroupedOf(kind).sliding_window);
       EXPECT_EQ(kind.name,
-                kind.attention.sliding_window > 0 ? "window" : "dense");
+                GroupedOf(kind).sliding_window > 0 ? "window" : "dense");
     }
     EXPECT_EQ(windows, row.windows);
   }

@@ -8,6 +8,7 @@
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "tests/toy/layer_parts.h"
 
 namespace mansard::model {
 namespace {
@@ -18,10 +19,10 @@ LayerKind Layer(std::string name, int query_heads, int kv_heads, int head_size,
                 int64_t intermediate_size) {
   LayerKind kind;
   kind.name = std::move(name);
-  kind.attention.query_heads = query_heads;
-  kind.attention.kv_heads = kv_heads;
-  kind.attention.head_size = head_size;
-  kind.feed_forward.intermediate_size = intermediate_size;
+  GroupedOf(kind).query_heads = query_heads;
+  GroupedOf(kind).kv_heads = kv_heads;
+  GroupedOf(kind).head_size = head_size;
+  DenseOf(kind).intermediate_size = intermediate_size;
   return kind;
 }
 
@@ -95,32 +96,28 @@ TEST(ModelGraphTest, EachFlagCounts) {
        {80, 864, 1152, 56, 0}},
       {"q, k, v biases: 12 + 6 + 6",
        [](ModelGraphSpec& spec) {
-         spec.layer_kinds[0].attention.qkv_bias = true;
+         GroupedOf(spec.layer_kinds[0]).qkv_bias = true;
        },
        {80, 3 * (288 + 24), 1152, 56, 80}},
       {"output bias: 8",
        [](ModelGraphSpec& spec) {
-         spec.layer_kinds[0].attention.output_bias = true;
+         GroupedOf(spec.layer_kinds[0]).output_bias = true;
        },
        {80, 3 * (288 + 8), 1152, 56, 80}},
       {"q and k norm: 3 + 3",
        [](ModelGraphSpec& spec) {
-         spec.layer_kinds[0].attention.qk_norm = true;
+         GroupedOf(spec.layer_kinds[0]).qk_norm = true;
        },
        {80, 864, 1152, 3 * (16 + 6) + 8, 80}},
       {"no gate: 8x16 fewer",
-       [](ModelGraphSpec& spec) {
-         spec.layer_kinds[0].feed_forward.gated = false;
-       },
+       [](ModelGraphSpec& spec) { DenseOf(spec.layer_kinds[0]).gated = false; },
        {80, 864, 3 * 256, 56, 80}},
       {"feed-forward biases: 16 + 16 + 8",
-       [](ModelGraphSpec& spec) {
-         spec.layer_kinds[0].feed_forward.bias = true;
-       },
+       [](ModelGraphSpec& spec) { DenseOf(spec.layer_kinds[0]).bias = true; },
        {80, 864, 3 * (384 + 40), 56, 80}},
       {"a window costs no weights",
        [](ModelGraphSpec& spec) {
-         spec.layer_kinds[0].attention.sliding_window = 64;
+         GroupedOf(spec.layer_kinds[0]).sliding_window = 64;
        },
        {80, 864, 1152, 56, 80}},
   };
@@ -182,32 +179,32 @@ TEST(ModelGraphTest, NamesEveryBrokenRule) {
        }},
       {"layer_kinds[0].attention.query_head_count", "is 0; allowed: 1 to 65536",
        [](ModelGraphSpec& spec) {
-         spec.layer_kinds[0].attention.query_heads = 0;
+         GroupedOf(spec.layer_kinds[0]).query_heads = 0;
        }},
       {"layer_kinds[0].attention.grouped_query.kv_head_count",
        "is 3; must divide the query heads, 4",
        [](ModelGraphSpec& spec) {
-         spec.layer_kinds[0].attention.kv_heads = 3;
+         GroupedOf(spec.layer_kinds[0]).kv_heads = 3;
        }},
       {"layer_kinds[0].attention.grouped_query.head_size",
        "is 65537; allowed: 1 to 65536",
        [](ModelGraphSpec& spec) {
-         spec.layer_kinds[0].attention.head_size = 65537;
+         GroupedOf(spec.layer_kinds[0]).head_size = 65537;
        }},
       {"layer_kinds[0].attention.grouped_query.head_size",
        "is 65536; times the query heads, 512, it may be up to 16777216",
        [](ModelGraphSpec& spec) {
-         spec.layer_kinds[0].attention.query_heads = 512;
-         spec.layer_kinds[0].attention.head_size = 65536;
+         GroupedOf(spec.layer_kinds[0]).query_heads = 512;
+         GroupedOf(spec.layer_kinds[0]).head_size = 65536;
        }},
       {"layer_kinds[0].attention.sliding_window_token_count",
        "is -1; allowed: 0 to 1000000000",
        [](ModelGraphSpec& spec) {
-         spec.layer_kinds[0].attention.sliding_window = -1;
+         GroupedOf(spec.layer_kinds[0]).sliding_window = -1;
        }},
       {"layer_kinds[0].dense.intermediate_size", "is 0; allowed: 1 to 16777216",
        [](ModelGraphSpec& spec) {
-         spec.layer_kinds[0].feed_forward.intermediate_size = 0;
+         DenseOf(spec.layer_kinds[0]).intermediate_size = 0;
        }},
       {"layer_kind_indexes", "names 0 layers; allowed: 1 to 4096",
        [](ModelGraphSpec& spec) { spec.layer_kind_indexes.clear(); }},
@@ -237,7 +234,7 @@ TEST(ModelGraphTest, AllViolationsAtOnce) {
   ModelGraphSpec spec = Small();
   spec.hidden_size = 0;
   spec.vocabulary_size = 0;
-  spec.layer_kinds[0].attention.kv_heads = 0;
+  GroupedOf(spec.layer_kinds[0]).kv_heads = 0;
   spec.layer_kind_indexes = {7};
   Violations violations;
   EXPECT_FALSE(ModelGraph::Create(spec, violations).has_value());
@@ -257,9 +254,9 @@ TEST(ModelGraphTest, LargestGraph) {
   spec.hidden_size = 1 << 24;
   spec.vocabulary_size = 1 << 28;
   spec.layer_kinds = {Layer("dense", 65536, 65536, 256, 1 << 24)};
-  spec.layer_kinds[0].attention.qkv_bias = true;
-  spec.layer_kinds[0].attention.output_bias = true;
-  spec.layer_kinds[0].feed_forward.bias = true;
+  GroupedOf(spec.layer_kinds[0]).qkv_bias = true;
+  GroupedOf(spec.layer_kinds[0]).output_bias = true;
+  DenseOf(spec.layer_kinds[0]).bias = true;
   spec.layer_kind_indexes.assign(4096, 0);
   spec.max_context = 1;
   const ModelGraph graph = CreateOrDie(spec);
@@ -290,11 +287,17 @@ TEST(ModelGraphTest, WithKvHeads) {
   }
 }
 
-TEST(ModelGraphTest, KvBytesOfOneLayer) {
-  EXPECT_EQ(KvBytesPerTokenPerLayer(8, 128, Format::kBf16).value(), 4096);
-  EXPECT_EQ(KvBytesPerTokenPerLayer(8, 128, Format::kFp8E4m3).value(), 2048);
-  EXPECT_EQ(KvBytesPerTokenPerLayer(8, 128, Format::kInt4).value(), 1024);
-  EXPECT_EQ(KvBytesPerTokenPerLayer(1, 96, Format::kBf16).value(), 384);
+TEST(ModelGraphTest, KvElementsOfOneLayer) {
+  EXPECT_EQ(KvElementsPerToken({.head_size = 128}, 8), 2048);
+  EXPECT_EQ(KvElementsPerToken({.head_size = 96}, 1), 192);
+  // DeepSeek-V3: one latent vector and one rotated key, whatever the heads.
+  EXPECT_EQ(KvElementsPerToken({.query_heads = 128,
+                                .kv_lora_rank = 512,
+                                .query_lora_rank = 1536,
+                                .nope_head_size = 128,
+                                .rope_head_size = 64,
+                                .value_head_size = 128}),
+            576);
 }
 
 TEST(ModelGraphTest, TensorClassNames) {

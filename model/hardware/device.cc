@@ -1,5 +1,6 @@
 #include "model/hardware/device.h"
 
+#include <algorithm>
 #include <cmath>
 #include <utility>
 
@@ -74,20 +75,21 @@ std::optional<Format> TensorUnitFor(const Device& device, Format format) {
 
 std::optional<Device> Device::Create(DeviceSpec spec, Violations& violations) {
   const size_t before = violations.all().size();
-  const auto has = [](const Rates& rates, Format format) {
-    return rates[static_cast<size_t>(format)].has_value();
+  const auto any = [](const Rates& rates) {
+    return std::any_of(rates.begin(), rates.end(),
+                       [](const auto& rate) { return rate.has_value(); });
   };
-  CheckPositive("multiprocessor_count", "", spec.multiprocessor_count.value,
-                violations);
+  if (spec.multiprocessor_count) {
+    CheckPositive("multiprocessor_count", "", spec.multiprocessor_count->value,
+                  violations);
+  }
   if (spec.clock_hertz) {
     CheckPositive("clock_hertz", "", spec.clock_hertz->value, violations);
   }
-  if (!has(spec.tensor_rates, Format::kBf16) &&
-      !has(spec.tensor_rates, Format::kFp16)) {
-    violations.Add("peak_rates", "has no bf16 or fp16 rate of unit \"tensor\"");
-  }
-  if (!has(spec.vector_rates, Format::kFp32)) {
-    violations.Add("peak_rates", "has no fp32 rate of unit \"vector\"");
+  if (!any(spec.tensor_rates) && !any(spec.vector_rates)) {
+    violations.Add("peak_rates",
+                   "has no rate; one of unit \"tensor\" or \"vector\" is "
+                   "needed at least");
   }
   CheckRates(spec.tensor_rates, "tensor", violations);
   CheckRates(spec.vector_rates, "vector", violations);
@@ -114,8 +116,10 @@ FlopsPerSecond Device::TensorRate(Format format) const {
   return spec_.tensor_rates[static_cast<size_t>(format)]->value;
 }
 
-FlopsPerSecond Device::VectorRate() const {
-  return spec_.vector_rates[static_cast<size_t>(Format::kFp32)]->value;
+std::optional<FlopsPerSecond> Device::VectorRate() const {
+  const auto& rate = spec_.vector_rates[static_cast<size_t>(Format::kFp32)];
+  if (!rate) return std::nullopt;
+  return rate->value;
 }
 
 Bytes Device::L2Capacity() const {
@@ -143,19 +147,23 @@ std::string Device::TensorFormatNames() const {
     if (!HasTensor(format)) continue;
     absl::StrAppend(&names, names.empty() ? "" : ", ", TraitsOf(format).name);
   }
-  return names;
+  return names.empty() ? "none" : names;
 }
 
 std::vector<std::string> Device::Lint() const {
   // Vendors round peaks and clocks to three digits; a sparse or mistyped rate
   // is off by far more.
   constexpr double kTolerance = 0.02;
-  if (!spec_.clock_hertz || !spec_.peak_rate_note.empty()) return {};
+  if (!spec_.clock_hertz || !spec_.multiprocessor_count ||
+      !spec_.peak_rate_note.empty()) {
+    return {};
+  }
   const Format format =
       HasTensor(Format::kBf16) ? Format::kBf16 : Format::kFp16;
+  if (!HasTensor(format)) return {};
   const double per_clock =
       TensorRate(format).value() /
-      (spec_.multiprocessor_count.value * spec_.clock_hertz->value);
+      (spec_.multiprocessor_count->value * spec_.clock_hertz->value);
   const double nearest = std::exp2(std::round(std::log2(per_clock)));
   if (std::abs(per_clock / nearest - 1) <= kTolerance) return {};
   return {absl::StrFormat(

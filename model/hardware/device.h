@@ -23,7 +23,8 @@ struct MemoryLevel {
 struct DeviceSpec {
   std::string vendor;
   std::string architecture;
-  Sourced<double> multiprocessor_count;
+  // Empty where no source counts units that a rate could be held against.
+  std::optional<Sourced<double>> multiprocessor_count;
   std::optional<Sourced<double>> clock_hertz;  // Where the peak rates hold.
   // Dense rates of the tensor units by the format they compute in, and of the
   // vector units. Empty where the device has no unit for the format.
@@ -46,8 +47,9 @@ struct ComputeFormat {
 
 class Device {
  public:
-  // Rules: hbm capacity and bandwidth, a bf16 or fp16 tensor rate and the fp32
-  // vector rate are there; every number is positive and finite.
+  // Rules: hbm capacity and bandwidth and at least one rate, tensor or vector,
+  // are there; every number is positive and finite. What a rate is missing for
+  // cannot be priced: see ComputeFor and VectorRate.
   static std::optional<Device> Create(DeviceSpec spec, Violations& violations);
 
   const DeviceSpec& spec() const { return spec_; }
@@ -56,7 +58,8 @@ class Device {
   bool HasTensor(Format format) const {
     return spec_.tensor_rates[static_cast<size_t>(format)].has_value();
   }
-  FlopsPerSecond VectorRate() const;
+  // Of fp32. Empty where no source gives it: vector work is then not priced.
+  std::optional<FlopsPerSecond> VectorRate() const;
   BytesPerSecond HbmBandwidth() const { return spec_.hbm.bandwidth->value; }
   Bytes HbmCapacity() const { return spec_.hbm.capacity.value; }
   // Zero where unknown: nothing is then taken to stay in L2.
@@ -68,12 +71,13 @@ class Device {
   // (PRECISION_UNSUPPORTED).
   std::optional<ComputeFormat> ComputeFor(Format weights,
                                           Format activations) const;
-  // Names of the formats with a tensor rate.
+  // Names of the formats with a tensor rate; "none" where there is none.
   std::string TensorFormatNames() const;
 
-  // Lines for people where a dense bf16 rate is not a power of two operations
-  // per multiprocessor and clock (within 2 %); empty when it is, or when a
-  // note explains it.
+  // Lines for people where a dense bf16 (else fp16) rate is not a power of two
+  // operations per multiprocessor and clock (within 2 %); empty when it is,
+  // when a note explains it, and where the rate, the count or the clock is not
+  // known.
   std::vector<std::string> Lint() const;
 
  private:

@@ -24,7 +24,7 @@ void SetTensor(DeviceSpec& spec, Format format, double teraflops) {
 // The H100's numbers.
 DeviceSpec ValidSpec() {
   DeviceSpec spec;
-  spec.multiprocessor_count.value = 132;
+  spec.multiprocessor_count = {132, {}};
   spec.clock_hertz = {1830e6, {}};
   SetTensor(spec, Format::kTf32, 494.5);
   SetTensor(spec, Format::kBf16, 989);
@@ -56,21 +56,16 @@ struct BrokenDevice {
 TEST(DeviceTest, NamesTheRuleThatIsBroken) {
   const BrokenDevice kCases[] = {
       {"no multiprocessors",
-       [](DeviceSpec& s) { s.multiprocessor_count.value = 0; },
+       [](DeviceSpec& s) { s.multiprocessor_count->value = 0; },
        "multiprocessor_count", "is 0; must be positive"},
       {"clock", [](DeviceSpec& s) { s.clock_hertz->value = kNaN; },
        "clock_hertz", "is nan"},
-      {"no 16-bit tensor rate",
+      {"no rate at all",
        [](DeviceSpec& s) {
-         s.tensor_rates[static_cast<size_t>(Format::kBf16)].reset();
-         s.tensor_rates[static_cast<size_t>(Format::kFp16)].reset();
+         s.tensor_rates = {};
+         s.vector_rates = {};
        },
-       "peak_rates", "no bf16 or fp16"},
-      {"no vector rate",
-       [](DeviceSpec& s) {
-         s.vector_rates[static_cast<size_t>(Format::kFp32)].reset();
-       },
-       "peak_rates", "no fp32 rate of unit \"vector\""},
+       "peak_rates", "has no rate; one of unit \"tensor\" or \"vector\""},
       {"negative tensor rate",
        [](DeviceSpec& s) { SetTensor(s, Format::kFp8E4m3, -1); }, "peak_rates",
        "tensor fp8-e4m3 is -1e+12"},
@@ -124,8 +119,7 @@ TEST(DeviceTest, NamesAllBrokenRulesAtOnce) {
     fields.push_back(violation.field);
   }
   EXPECT_THAT(fields,
-              ElementsAre("multiprocessor_count", "peak_rates", "peak_rates",
-                          "memory_levels", "memory_levels"));
+              ElementsAre("peak_rates", "memory_levels", "memory_levels"));
 }
 
 TEST(DeviceTest, GivesRatesAndSizes) {
@@ -140,6 +134,28 @@ TEST(DeviceTest, GivesRatesAndSizes) {
   DeviceSpec without_l2 = ValidSpec();
   without_l2.l2.reset();
   EXPECT_EQ(Make(without_l2).L2Capacity(), Bytes::Zero());
+}
+
+TEST(DeviceTest, WhatNoSourceGivesIsEmpty) {
+  DeviceSpec tensor_only = ValidSpec();
+  tensor_only.multiprocessor_count.reset();
+  tensor_only.vector_rates = {};
+  EXPECT_FALSE(Make(tensor_only).VectorRate());
+  EXPECT_THAT(Make(tensor_only).Lint(), IsEmpty());
+
+  DeviceSpec vector_only = ValidSpec();
+  vector_only.tensor_rates = {};
+  const Device device = Make(vector_only);
+  EXPECT_EQ(device.VectorRate(), TeraflopsPerSecond(67));
+  EXPECT_EQ(device.TensorFormatNames(), "none");
+  EXPECT_FALSE(device.ComputeFor(Format::kBf16, Format::kBf16));
+  EXPECT_THAT(device.Lint(), IsEmpty());
+
+  // No 16-bit rate to hold against the clock.
+  DeviceSpec narrow = ValidSpec();
+  narrow.tensor_rates = {};
+  SetTensor(narrow, Format::kInt8, 1000);
+  EXPECT_THAT(Make(narrow).Lint(), IsEmpty());
 }
 
 struct ComputeCase {

@@ -25,6 +25,15 @@ void CheckLink(const Link& link, Violations& violations) {
         "bandwidth_bytes_per_second",
         absl::StrFormat("is %g; must be positive and finite", bandwidth));
   }
+  if (link.pair_bandwidth) {
+    const double pair = link.pair_bandwidth->value.value();
+    if (!(pair > 0 && pair <= bandwidth)) {
+      violations.Add("pair_bandwidth_bytes_per_second",
+                     absl::StrFormat("is %g; must be positive and at most "
+                                     "bandwidth_bytes_per_second, %g",
+                                     pair, bandwidth));
+    }
+  }
   if (link.tier == LinkTier::kRdma) {
     if (link.domain_devices != 0) {
       violations.Add("domain_device_count",
@@ -56,6 +65,11 @@ std::optional<LinkTier> ParseLinkTier(absl::string_view name) {
     if (LinkTierName(tier) == name) return tier;
   }
   return std::nullopt;
+}
+
+BytesPerSecond Link::BandwidthAmong(int ranks) const {
+  if (!pair_bandwidth) return bandwidth.value;
+  return Min(bandwidth.value, pair_bandwidth->value * (ranks - 1.0));
 }
 
 std::optional<Fabric> Fabric::Create(FabricSpec spec, Violations& violations) {

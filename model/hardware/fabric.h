@@ -21,8 +21,16 @@ struct Link {
   LinkTier tier = LinkTier::kPcie;
   // One device, one direction, all its links of the tier together.
   Sourced<BytesPerSecond> bandwidth;
+  // What two devices alone can use of it, where each peer has links of its own
+  // (a mesh, a torus). Empty: all of it (a switch).
+  std::optional<Sourced<BytesPerSecond>> pair_bandwidth;
   int domain_devices = 0;  // 0: no limit (rdma).
   bool in_network_reduction = false;
+
+  // What one of `ranks` devices can use when they talk only to each other:
+  // links to devices outside stay idle. An upper bound on a torus, where not
+  // every pair has a link. Precondition: at least 2 ranks.
+  BytesPerSecond BandwidthAmong(int ranks) const;
 };
 
 struct FabricSpec {
@@ -34,7 +42,8 @@ struct FabricSpec {
 class Fabric {
  public:
   // Rules: at least one link, tiers in order and at most once each, positive
-  // bandwidths, domains of at least 2 (rdma: 0).
+  // bandwidths, none of a pair above the device's, domains of at least 2
+  // (rdma: 0).
   static std::optional<Fabric> Create(FabricSpec spec, Violations& violations);
 
   const FabricSpec& spec() const { return spec_; }

@@ -57,6 +57,16 @@ TEST(FabricTest, NamesTheRuleThatIsBroken) {
        "links[1].domain_device_count", "is -8"},
       {[](FabricSpec& s) { s.links[2].domain_devices = 8; },
        "links[2].domain_device_count", "rdma has no limit"},
+      {[](FabricSpec& s) {
+         s.links[0].pair_bandwidth = {GigabytesPerSecond(451), {}};
+       },
+       "links[0].pair_bandwidth_bytes_per_second",
+       "is 4.51e+11; must be positive and at most "
+       "bandwidth_bytes_per_second, 4.5e+11"},
+      {[](FabricSpec& s) {
+         s.links[0].pair_bandwidth = {BytesPerSecond::Zero(), {}};
+       },
+       "links[0].pair_bandwidth_bytes_per_second", "is 0"},
   };
   for (const BrokenFabric& test : kCases) {
     FabricSpec spec = ValidSpec();
@@ -96,6 +106,18 @@ TEST(FabricTest, FindsTheNearestTierThatJoinsAllDevices) {
     EXPECT_EQ(fabric.LinkFor(test.devices), test.link) << test.devices;
   }
   EXPECT_EQ(fabric.NodeDevices(), 16);
+}
+
+// Eight MI300X: 448 GB/s each, in seven links of 64.
+TEST(FabricTest, AMeshGivesFewRanksOnlyTheLinksBetweenThem) {
+  Link mesh = Of(LinkTier::kNvlink, 448, 8);
+  EXPECT_EQ(mesh.BandwidthAmong(2), GigabytesPerSecond(448));  // A switch.
+  mesh.pair_bandwidth = {GigabytesPerSecond(64), {}};
+  EXPECT_EQ(mesh.BandwidthAmong(2), GigabytesPerSecond(64));
+  EXPECT_EQ(mesh.BandwidthAmong(4), GigabytesPerSecond(192));
+  EXPECT_EQ(mesh.BandwidthAmong(8), GigabytesPerSecond(448));
+  // A torus has fewer links than peers.
+  EXPECT_EQ(mesh.BandwidthAmong(9), GigabytesPerSecond(448));
 }
 
 TEST(FabricTest, ATierMayBeAbsent) {

@@ -10,7 +10,6 @@ using ::testing::HasSubstr;
 
 Device SomeDevice() {
   DeviceSpec spec;
-  spec.multiprocessor_count.value = 1;
   spec.tensor_rates[static_cast<size_t>(Format::kFp16)] = {
       TeraflopsPerSecond(1), {}};
   spec.vector_rates[static_cast<size_t>(Format::kFp32)] = {

@@ -101,6 +101,8 @@ struct HostCost {
 
 struct Fusion {
   bool residual_into_norm = true;
+  // Scores stay on the chip (FlashAttention).
+  bool attention = true;
 };
 
 struct KernelStackSpec {

@@ -66,6 +66,10 @@ void ReadMemoryLevel(const v1::MemoryLevel& proto, std::set<std::string>& seen,
 
 void ReadOptionalNumbers(const v1::Device& proto, DeviceSpec& spec,
                          Violations& violations) {
+  if (proto.has_multiprocessor_count()) {
+    spec.multiprocessor_count = SourcedFromProto<double>(
+        proto.multiprocessor_count(), "multiprocessor_count", violations);
+  }
   if (proto.has_clock_hertz()) {
     spec.clock_hertz = SourcedFromProto<double>(proto.clock_hertz(),
                                                 "clock_hertz", violations);
@@ -90,13 +94,6 @@ std::optional<Device> DeviceFromProto(const v1::Device& proto,
   spec.vendor = proto.vendor();
   spec.architecture = proto.architecture();
   spec.peak_rate_note = proto.peak_rate_note();
-  if (proto.has_multiprocessor_count()) {
-    spec.multiprocessor_count = SourcedFromProto<double>(
-        proto.multiprocessor_count(), "multiprocessor_count", violations);
-  } else {
-    AddRequired("multiprocessor_count", violations);
-    spec.multiprocessor_count.value = 1;  // One violation is enough.
-  }
   ReadOptionalNumbers(proto, spec, violations);
   for (int i = 0; i < proto.peak_rates_size(); ++i) {
     Violations::Scope entry(violations,
@@ -125,8 +122,10 @@ v1::Device DeviceToProto(const Device& device) {
   proto.set_vendor(spec.vendor);
   proto.set_architecture(spec.architecture);
   proto.set_peak_rate_note(spec.peak_rate_note);
-  *proto.mutable_multiprocessor_count() =
-      SourcedToProto(spec.multiprocessor_count);
+  if (spec.multiprocessor_count) {
+    *proto.mutable_multiprocessor_count() =
+        SourcedToProto(*spec.multiprocessor_count);
+  }
   if (spec.clock_hertz) {
     *proto.mutable_clock_hertz() = SourcedToProto(*spec.clock_hertz);
   }

@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "model/base/id.h"
+#include "model/io/layer_io.h"
 #include "model/io/revision.h"
 #include "model/io/sourced_io.h"
 
@@ -13,48 +14,6 @@ namespace mansard::model {
 namespace {
 
 constexpr double kMaxLayers = 4096;
-
-GroupedQueryAttention AttentionFromProto(const v1::LayerKind& kind,
-                                         Violations& violations) {
-  // Where a message is missing, values that pass every check stand in, so that
-  // the missing message is the one violation reported for it.
-  GroupedQueryAttention attention{
-      .query_heads = 1, .kv_heads = 1, .head_size = 1};
-  if (!kind.has_attention()) {
-    AddRequired("attention", violations);
-    return attention;
-  }
-  const v1::Attention& proto = kind.attention();
-  attention.query_heads = proto.query_head_count();
-  attention.sliding_window = proto.sliding_window_token_count();
-  if (!proto.has_grouped_query()) {
-    AddRequired("attention.grouped_query", violations);
-    return attention;
-  }
-  const auto& grouped = proto.grouped_query();
-  attention.kv_heads = grouped.kv_head_count();
-  attention.head_size = grouped.head_size();
-  attention.qkv_bias = grouped.qkv_bias();
-  attention.output_bias = grouped.output_bias();
-  attention.qk_norm = grouped.qk_norm();
-  return attention;
-}
-
-LayerKind LayerKindFromProto(const v1::LayerKind& proto,
-                             Violations& violations) {
-  LayerKind kind;
-  kind.name = proto.kind();
-  kind.attention = AttentionFromProto(proto, violations);
-  kind.feed_forward.intermediate_size = 1;
-  if (!proto.has_dense()) {
-    AddRequired("dense", violations);
-    return kind;
-  }
-  kind.feed_forward = {.intermediate_size = proto.dense().intermediate_size(),
-                       .gated = proto.dense().gated(),
-                       .bias = proto.dense().bias()};
-  return kind;
-}
 
 std::vector<int> LayerIndexes(const v1::ModelGraph& proto,
                               Violations& violations) {
@@ -100,30 +59,10 @@ Precision NativePrecision(const v1::ModelGraph& proto, Violations& violations) {
           .kv_cache = read(proto.native_precision().kv_cache(), "kv_cache")};
 }
 
-v1::LayerKind LayerKindToProto(const LayerKind& kind) {
-  v1::LayerKind proto;
-  proto.set_kind(kind.name);
-  v1::Attention& attention = *proto.mutable_attention();
-  attention.set_query_head_count(kind.attention.query_heads);
-  attention.set_sliding_window_token_count(kind.attention.sliding_window);
-  auto& grouped = *attention.mutable_grouped_query();
-  grouped.set_kv_head_count(kind.attention.kv_heads);
-  grouped.set_head_size(kind.attention.head_size);
-  grouped.set_qkv_bias(kind.attention.qkv_bias);
-  grouped.set_output_bias(kind.attention.output_bias);
-  grouped.set_qk_norm(kind.attention.qk_norm);
-  auto& dense = *proto.mutable_dense();
-  dense.set_intermediate_size(
-      static_cast<int>(kind.feed_forward.intermediate_size));
-  dense.set_gated(kind.feed_forward.gated);
-  dense.set_bias(kind.feed_forward.bias);
-  return proto;
-}
-
 v1::ModelSize SizeToProto(const ModelGraph& graph) {
   v1::ModelSize size;
   size.set_parameter_count(graph.ParameterCount());
-  size.set_active_parameter_count(graph.ParameterCount());
+  size.set_active_parameter_count(graph.ActiveParameterCount());
   for (int i = 0; i < kTensorClassCount; ++i) {
     const auto tensor_class = static_cast<TensorClass>(i);
     auto& entry = *size.add_tensor_classes();

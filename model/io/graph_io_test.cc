@@ -80,12 +80,14 @@ TEST(GraphIoTest, ReadsEveryField) {
   ASSERT_EQ(spec.layer_kinds.size(), 2u);
   EXPECT_EQ(spec.layer_kinds[0],
             (LayerKind{.name = "dense",
-                       .attention = {4, 2, 16, false, false, false, 0},
-                       .feed_forward = {128, true, false}}));
+                       .attention =
+                           GroupedQueryAttention{4, 2, 16, false, false, false},
+                       .feed_forward = DenseFeedForward{128, true, false}}));
   EXPECT_EQ(spec.layer_kinds[1],
             (LayerKind{.name = "window",
-                       .attention = {4, 2, 16, true, true, true, 1024},
-                       .feed_forward = {128, false, true}}));
+                       .attention = GroupedQueryAttention{4, 2, 16, true, true,
+                                                          true, 1024},
+                       .feed_forward = DenseFeedForward{128, false, true}}));
 }
 
 TEST(GraphIoTest, LayerCountStandsForEqualLayers) {

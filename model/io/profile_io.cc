@@ -8,6 +8,7 @@
 #include "model/base/id.h"
 #include "model/base/suggest.h"
 #include "model/graph/model_graph.h"
+#include "model/hardware/default_stack.h"
 #include "model/io/device_io.h"
 #include "model/io/revision.h"
 #include "model/io/sourced_io.h"
@@ -46,6 +47,48 @@ std::vector<Fabric> ResolveFabrics(const v1::HardwareProfile& proto,
   return fabrics;
 }
 
+AchievedFractions AchievedFromProto(const v1::HardwareProfile& proto,
+                                    Violations& violations) {
+  AchievedFractions achieved;
+  const std::pair<const char*, std::optional<Sourced<double>>*> kFamilies[] = {
+      {"gemm-16bit", &achieved.gemm_16bit},
+      {"gemm-8bit", &achieved.gemm_8bit},
+      {"gemm-4bit", &achieved.gemm_4bit}};
+  for (int i = 0; i < proto.achieved_fractions_size(); ++i) {
+    const v1::AchievedFraction& read = proto.achieved_fractions(i);
+    Violations::Scope scope(
+        violations, Indexed("achieved_fractions", static_cast<size_t>(i)));
+    Sourced<double> ratio =
+        SourcedFromProto<double>(read.ratio(), "ratio", violations);
+    // The negation also catches NaN.
+    if (!(ratio.value > 0 && ratio.value <= 1)) {
+      violations.Add("ratio", absl::StrCat("is ", ratio.value,
+                                           "; must be above 0 and at most 1"));
+    }
+    bool known = false;
+    for (const auto& [family, slot] : kFamilies) {
+      if (read.family() != family) continue;
+      known = true;
+      if (*slot) {
+        violations.Add("family",
+                       absl::StrCat("\"", family, "\" is there already"));
+      }
+      *slot = ratio;
+    }
+    if (!known) {
+      violations.Add("family", absl::StrCat("is \"", read.family(),
+                                            "\"; allowed: gemm-16bit, "
+                                            "gemm-8bit, gemm-4bit"));
+    }
+  }
+  if (proto.achieved_fractions_size() > 0 && proto.kernel_stacks_size() > 0) {
+    violations.Add("achieved_fractions",
+                   "are for the generic stack of a profile without "
+                   "kernel_stacks, and this one has some");
+  }
+  return achieved;
+}
+
 // `previous` is the link before it; null for the first.
 Link LinkFromProto(const v1::Link& proto, const Link* previous,
                    Violations& violations) {
@@ -53,6 +96,11 @@ Link LinkFromProto(const v1::Link& proto, const Link* previous,
   link.bandwidth = SourcedFromProto<BytesPerSecond>(
       proto.bandwidth_bytes_per_second(), "bandwidth_bytes_per_second",
       violations);
+  if (proto.has_pair_bandwidth_bytes_per_second()) {
+    link.pair_bandwidth = SourcedFromProto<BytesPerSecond>(
+        proto.pair_bandwidth_bytes_per_second(),
+        "pair_bandwidth_bytes_per_second", violations);
+  }
   link.domain_devices = proto.domain_device_count();
   link.in_network_reduction = proto.in_network_reduction();
   if (const std::optional<LinkTier> tier = ParseLinkTier(proto.tier())) {
@@ -99,6 +147,10 @@ v1::Fabric FabricToProto(const Fabric& fabric) {
     added.set_tier(std::string(LinkTierName(link.tier)));
     *added.mutable_bandwidth_bytes_per_second() =
         SourcedToProto(link.bandwidth);
+    if (link.pair_bandwidth) {
+      *added.mutable_pair_bandwidth_bytes_per_second() =
+          SourcedToProto(*link.pair_bandwidth);
+    }
     added.set_domain_device_count(link.domain_devices);
     added.set_in_network_reduction(link.in_network_reduction);
   }
@@ -122,6 +174,7 @@ std::optional<HardwareProfile> ProfileFromProto(
     AddRequired("device", violations);
   }
   std::vector<Fabric> fabrics = ResolveFabrics(proto, shipped, violations);
+  const AchievedFractions achieved = AchievedFromProto(proto, violations);
   std::vector<KernelStack> stacks;
   for (int i = 0; i < proto.kernel_stacks_size(); ++i) {
     Violations::Scope scope(violations,
@@ -136,10 +189,14 @@ std::optional<HardwareProfile> ProfileFromProto(
     if (proto.fabrics_size() + proto.fabric_ids_size() == 0) {
       violations.Add("fabrics", "is empty; at least one is needed");
     }
-    if (proto.kernel_stacks().empty()) {
-      violations.Add("kernel_stacks", "is empty; at least one is needed");
-    }
     return std::nullopt;
+  }
+  if (proto.kernel_stacks().empty()) {
+    Violations::Scope scope(violations, "kernel_stacks");
+    std::optional<KernelStack> generic =
+        DefaultStack(*device, fabrics, achieved, violations);
+    if (!generic) return std::nullopt;
+    stacks.push_back(*std::move(generic));
   }
   return HardwareProfile::Create(std::string(id), proto.display_name(),
                                  *std::move(device), std::move(fabrics),
@@ -155,6 +212,8 @@ v1::HardwareProfile ProfileToProto(const HardwareProfile& profile) {
   for (const KernelStack& stack : profile.stacks()) {
     *proto.add_kernel_stacks() = KernelStackToProto(stack);
   }
+  // A derived stack was written out like any other: the answer shows what is
+  // used, and reads back as the same profile.
   // The hash covers what is set so far: the content without its labels.
   proto.set_revision_id(RevisionOf(proto));
   if (!profile.id().empty()) {

@@ -21,7 +21,8 @@ std::optional<Fabric> FabricFromProto(const v1::Fabric& proto,
 v1::Fabric FabricToProto(const Fabric& fabric);
 
 // `shipped` resolves fabric_ids. Every parameter of a family's formula must be
-// there, once, and no other.
+// there, once, and no other. Without kernel_stacks the profile gets the generic
+// one (model/hardware/default_stack.h).
 std::optional<HardwareProfile> ProfileFromProto(
     const v1::HardwareProfile& proto, absl::string_view id,
     const FabricMap& shipped, Violations& violations);

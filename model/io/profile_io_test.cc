@@ -32,6 +32,16 @@ class ProfileIoTest : public ::testing::Test {
   v1::HardwareProfile valid_;
 };
 
+v1::AchievedFraction Achieved(const char* family, double ratio) {
+  v1::AchievedFraction achieved;
+  achieved.set_family(family);
+  achieved.mutable_ratio()->set_value(ratio);
+  auto& provenance = *achieved.mutable_ratio()->mutable_provenance();
+  provenance.set_kind(v1::Provenance::KIND_MEASURED);
+  provenance.set_source("a bench");
+  return achieved;
+}
+
 struct BrokenProfile {
   void (*breaks)(v1::HardwareProfile&);
   const char* field;
@@ -42,8 +52,6 @@ TEST_F(ProfileIoTest, NamesTheRuleThatIsBroken) {
   using P = v1::HardwareProfile;
   const BrokenProfile kCases[] = {
       {[](P& p) { p.clear_device(); }, "device", "is required"},
-      {[](P& p) { p.mutable_device()->clear_multiprocessor_count(); },
-       "device.multiprocessor_count", "is required"},
       {[](P& p) {
          p.mutable_device()->mutable_multiprocessor_count()->set_value(-1);
        },
@@ -103,7 +111,42 @@ TEST_F(ProfileIoTest, NamesTheRuleThatIsBroken) {
        },
        "device.memory_levels", "bandwidth_bytes_per_second of hbm is required"},
       {[](P& p) { p.clear_fabrics(); }, "fabrics", "is empty"},
-      {[](P& p) { p.clear_kernel_stacks(); }, "kernel_stacks", "is empty"},
+      {[](P& p) { *p.add_achieved_fractions() = Achieved("gemm-16bit", .5); },
+       "achieved_fractions", "are for the generic stack"},
+      {[](P& p) {
+         p.clear_kernel_stacks();
+         *p.add_achieved_fractions() = Achieved("gemm-16bit", 1.5);
+       },
+       "achieved_fractions[0].ratio", "is 1.5; must be above 0"},
+      {[](P& p) {
+         p.clear_kernel_stacks();
+         *p.add_achieved_fractions() = Achieved("attention", .5);
+       },
+       "achieved_fractions[0].family",
+       "is \"attention\"; allowed: gemm-16bit, gemm-8bit, gemm-4bit"},
+      {[](P& p) {
+         p.clear_kernel_stacks();
+         *p.add_achieved_fractions() = Achieved("gemm-8bit", .5);
+         *p.add_achieved_fractions() = Achieved("gemm-8bit", .6);
+       },
+       "achieved_fractions[1].family", "\"gemm-8bit\" is there already"},
+      {[](P& p) {
+         p.clear_kernel_stacks();
+         *p.add_achieved_fractions() = Achieved("gemm-8bit", .5);
+         p.mutable_achieved_fractions(0)
+             ->mutable_ratio()
+             ->mutable_provenance()
+             ->clear_source();
+       },
+       "achieved_fractions[0].ratio.provenance.source", "is required"},
+      {[](P& p) {
+         v1::Link& link = *p.mutable_fabrics(0)->mutable_links(0);
+         *link.mutable_pair_bandwidth_bytes_per_second() =
+             link.bandwidth_bytes_per_second();
+         link.mutable_pair_bandwidth_bytes_per_second()->set_value(1e12);
+       },
+       "fabrics[0].links[0].pair_bandwidth_bytes_per_second",
+       "is 1e+12; must be positive and at most"},
       {[](P& p) { p.add_fabric_ids("hgx-nvlink4-400"); }, "fabric_ids[0]",
        "\"hgx-nvlink4-400\" is unknown; closest: hgx-nvlink4-400g"},
       {[](P& p) { p.add_fabric_ids("hgx-nvlink4-200g"); }, "fabrics[2]",
@@ -138,19 +181,20 @@ TEST_F(ProfileIoTest, NamesTheRuleThatIsBroken) {
 
 TEST_F(ProfileIoTest, NamesAllBrokenRulesAtOnce) {
   v1::HardwareProfile proto = valid_;
-  proto.mutable_device()->clear_multiprocessor_count();
+  proto.mutable_device()->mutable_multiprocessor_count()->set_value(0);
   proto.clear_fabrics();
   proto.add_fabric_ids("nowhere");
   proto.clear_kernel_stacks();
+  *proto.add_achieved_fractions() = Achieved("gemm", .5);
   Violations violations;
   EXPECT_FALSE(Read(proto, violations, "Not An Id"));
   std::vector<std::string> fields;
   for (const Violation& violation : violations.all()) {
     fields.push_back(violation.field);
   }
-  EXPECT_THAT(fields,
-              ::testing::ElementsAre("name", "device.multiprocessor_count",
-                                     "fabric_ids[0]", "kernel_stacks"));
+  EXPECT_THAT(fields, ::testing::ElementsAre(
+                          "name", "device.multiprocessor_count",
+                          "fabric_ids[0]", "achieved_fractions[0].family"));
 }
 
 TEST_F(ProfileIoTest, FabricIdsComeBeforeInlineFabrics) {
@@ -185,8 +229,41 @@ TEST_F(ProfileIoTest, RevisionIsOfTheContentAlone) {
             valid_.revision_id());
 }
 
+TEST_F(ProfileIoTest, WithoutStacksTheGenericOneIsDerivedAndWrittenOut) {
+  v1::HardwareProfile proto = valid_;
+  proto.clear_kernel_stacks();
+  *proto.add_achieved_fractions() = Achieved("gemm-8bit", .4);
+  Violations violations;
+  const std::optional<HardwareProfile> derived = Read(proto, violations);
+  ASSERT_TRUE(derived) << violations.ToStatus();
+  EXPECT_EQ(
+      derived->FindStack("generic")->GemmFor(Format::kInt8)->peak_fraction, .4);
+  const v1::HardwareProfile once = ProfileToProto(*derived);
+  EXPECT_EQ(once.kernel_stacks_size(), 1);
+  EXPECT_EQ(once.achieved_fractions_size(), 0);
+  EXPECT_NE(once.revision_id(), valid_.revision_id());
+  // Derived again, and read back from what was written.
+  for (const v1::HardwareProfile& again : {proto, once}) {
+    EXPECT_EQ(ProfileToProto(*Read(again, violations)).revision_id(),
+              once.revision_id());
+  }
+}
+
+TEST_F(ProfileIoTest, APairsBandwidthIsPartOfTheRevision) {
+  v1::HardwareProfile mesh = ProfileToProto(*shipped_.profiles.at("mi300x"));
+  Violations violations;
+  EXPECT_EQ(ProfileToProto(*Read(mesh, violations)).revision_id(),
+            mesh.revision_id());
+  mesh.mutable_fabrics(0)
+      ->mutable_links(0)
+      ->clear_pair_bandwidth_bytes_per_second();
+  EXPECT_NE(ProfileToProto(*Read(mesh, violations)).revision_id(),
+            mesh.revision_id());
+}
+
 TEST_F(ProfileIoTest, RoundTripKeepsOptionalFieldsAbsent) {
   v1::HardwareProfile proto = valid_;
+  proto.mutable_device()->clear_multiprocessor_count();
   proto.mutable_device()->clear_clock_hertz();
   proto.mutable_device()->clear_board_power_watts();
   proto.mutable_device()->clear_special_functions_per_second();

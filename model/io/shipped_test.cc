@@ -11,7 +11,6 @@ namespace {
 using ::google::protobuf::util::MessageDifferencer;
 using ::testing::AllOf;
 using ::testing::HasSubstr;
-using ::testing::IsEmpty;
 
 const ShippedData& Shipped() {
   static const ShippedData* const kData = [] {
@@ -23,16 +22,9 @@ const ShippedData& Shipped() {
 }
 
 TEST(ShippedTest, LoadsEveryFile) {
-  EXPECT_EQ(Shipped().graphs.size(), 2u);
-  EXPECT_EQ(Shipped().profiles.size(), 5u);
-  EXPECT_EQ(Shipped().fabrics.size(), 9u);
-}
-
-TEST(ShippedTest, RatesPassTheLint) {
-  for (const auto& [id, profile] : Shipped().profiles) {
-    EXPECT_THAT(profile->device().Lint(), IsEmpty()) << id;
-    EXPECT_TRUE(profile->device().spec().clock_hertz) << id;
-  }
+  EXPECT_EQ(Shipped().graphs.size(), 4u);
+  EXPECT_EQ(Shipped().profiles.size(), 39u);
+  EXPECT_EQ(Shipped().fabrics.size(), 27u);
 }
 
 TEST(ShippedTest, RoundTripsKeepContentAndRevision) {
@@ -100,14 +92,14 @@ TEST(ShippedTest, DevicesHaveTheirDatasheetNumbers) {
     const HardwareProfile& profile = *Shipped().profiles.at(facts.id);
     const Device& device = profile.device();
     const DeviceSpec& spec = device.spec();
-    EXPECT_EQ(spec.multiprocessor_count.value, facts.multiprocessors);
+    EXPECT_EQ(spec.multiprocessor_count->value, facts.multiprocessors);
     EXPECT_DOUBLE_EQ(TensorTeraflops(device, Format::kBf16), facts.bf16);
     EXPECT_DOUBLE_EQ(TensorTeraflops(device, Format::kFp16), facts.bf16);
     EXPECT_DOUBLE_EQ(TensorTeraflops(device, Format::kFp8E4m3), facts.fp8);
     EXPECT_DOUBLE_EQ(TensorTeraflops(device, Format::kInt8), facts.int8);
     EXPECT_DOUBLE_EQ(TensorTeraflops(device, Format::kNvfp4), facts.fp4);
     EXPECT_DOUBLE_EQ(TensorTeraflops(device, Format::kMxfp4), facts.fp4);
-    EXPECT_DOUBLE_EQ(device.VectorRate().value() / 1e12, facts.fp32_vector);
+    EXPECT_DOUBLE_EQ(device.VectorRate()->value() / 1e12, facts.fp32_vector);
     EXPECT_EQ(device.HbmBandwidth(),
               GigabytesPerSecond(facts.hbm_gigabytes_per_second));
     EXPECT_EQ(device.HbmCapacity(), Bytes::Of(facts.hbm_bytes));
@@ -135,39 +127,6 @@ TEST(ShippedTest, RidgePointOfTheH100) {
   const FlopsPerByte ridge =
       device.TensorRate(Format::kBf16) / device.HbmBandwidth();
   EXPECT_NEAR(ridge.value(), 295.2, .05);
-}
-
-struct FabricFacts {
-  const char* id;
-  double nvlink, pcie, rdma;  // GB/s, one direction, one device; 0: none.
-  bool sums;
-};
-
-TEST(ShippedTest, FabricsHaveTheirLinks) {
-  const FabricFacts kFabrics[] = {
-      {"hgx-nvlink3-200g", 300, 31, 25, false},
-      {"hgx-nvlink3-400g", 300, 31, 50, false},
-      {"hgx-nvlink4-200g", 450, 63, 25, true},
-      {"hgx-nvlink4-400g", 450, 63, 50, true},
-      {"hgx-nvlink5-200g", 900, 63, 25, true},
-      {"hgx-nvlink5-400g", 900, 63, 50, true},
-      {"pcie4-200g", 0, 31, 25, false},
-      {"pcie4-400g", 0, 31, 50, false},
-      {"pcie5-400g", 0, 63, 50, false},
-  };
-  for (const FabricFacts& facts : kFabrics) {
-    SCOPED_TRACE(facts.id);
-    const Fabric& fabric = Shipped().fabrics.at(facts.id);
-    const auto rate = [&](LinkTier tier) {
-      const Link* link = fabric.FindLink(tier);
-      return link == nullptr ? 0 : link->bandwidth.value.value() / 1e9;
-    };
-    EXPECT_EQ(rate(LinkTier::kNvlink), facts.nvlink);
-    EXPECT_EQ(rate(LinkTier::kPcie), facts.pcie);
-    EXPECT_EQ(rate(LinkTier::kRdma), facts.rdma);
-    EXPECT_EQ(fabric.NodeDevices(), 8);
-    EXPECT_EQ(fabric.LinkFor(8)->in_network_reduction, facts.sums);
-  }
 }
 
 // {launch + wave, hbm fraction, peak fraction 16 bit and 8 bit} of GEMM,
@@ -248,14 +207,17 @@ TEST(ShippedTest, ModelsHaveTheirPublishedSizes) {
     const char* id;
     int64_t parameters, kv_bytes_per_token;
     int layers;
-  } const kCases[] = {{"llama-3.1-8b", 8030261248, 131072, 32},
-                      {"llama-3.1-70b", 70553706496, 327680, 80}};
+    int64_t max_context;
+  } const kCases[] = {{"llama-3.1-8b", 8030261248, 131072, 32, 131072},
+                      {"llama-3.1-70b", 70553706496, 327680, 80, 131072},
+                      {"deepseek-v3", 671026404352, 70272, 61, 163840},
+                      {"mixtral-8x7b", 46702792704, 131072, 32, 32768}};
   for (const auto& test : kCases) {
     SCOPED_TRACE(test.id);
     const ModelGraph& graph = *Shipped().graphs.at(test.id);
     EXPECT_EQ(graph.ParameterCount(), test.parameters);
     EXPECT_EQ(graph.layer_count(), test.layers);
-    EXPECT_EQ(graph.spec().max_context, 131072);
+    EXPECT_EQ(graph.spec().max_context, test.max_context);
     EXPECT_FALSE(graph.spec().tied_embeddings);
     EXPECT_EQ(GraphToProto(graph).size().kv_bytes_per_token(),
               test.kv_bytes_per_token);
@@ -280,7 +242,7 @@ TEST(ShippedTest, BrokenFilesAreNamedWithPlaceAndRule) {
                       "file's name says \"misnamed\""),
             HasSubstr("fabrics/misnamed.textproto: links: is empty"),
             HasSubstr("hardware/hollow.textproto: device: is required"),
-            HasSubstr("hardware/hollow.textproto: kernel_stacks: is empty"),
+            HasSubstr("hardware/hollow.textproto: fabrics: is empty"),
             HasSubstr("models/empty.textproto: hidden_size: is 0"),
             HasSubstr("models/empty.textproto: native_precision: is "
                       "required")));

@@ -6,20 +6,12 @@
 
 #include "model/graph/model_graph.h"
 #include "model/hardware/kernel_stack.h"
+#include "model/lower/pass_formats.h"
 #include "model/ops/op.h"
 #include "model/workload/forward_pass.h"
 #include "model/workload/layout.h"
 
 namespace mansard::model {
-
-// The formats of a pass, resolved against the device.
-struct PassFormats {
-  Precision precision;
-  Format hidden = Format::kBf16;   // Residual stream and GEMM outputs.
-  Format native = Format::kBf16;   // Embedding, head, norms, biases.
-  Format compute = Format::kBf16;  // Layer GEMMs run at this rate.
-  Format head_compute = Format::kBf16;
-};
 
 // One rank's ops for one pass, in order; equal layers are one entry with a
 // repeat count. Ends with the host op.

@@ -6,6 +6,7 @@
 #include "gtest/gtest.h"
 #include "model/estimate/estimate.h"
 #include "model/io/shipped.h"
+#include "tests/toy/op_sums.h"
 #include "tests/toy/toy_hardware.h"
 #include "tests/toy/toy_models.h"
 
@@ -15,26 +16,14 @@ namespace {
 using mansard::testing::BuildGraph;
 using mansard::testing::BuildPass;
 using mansard::testing::BuildTarget;
+using mansard::testing::Count;
 using mansard::testing::DecodePass;
 using mansard::testing::PrefillPass;
+using mansard::testing::Sum;
 using mansard::testing::TargetOn;
 using mansard::testing::TinyGraph;
+using mansard::testing::Totals;
 using mansard::testing::ToyHardware;
-
-struct Totals {
-  double flops = 0, weights = 0, kv_read = 0, kv_write = 0;
-};
-
-Totals Sum(const Target& target, const ForwardPass& pass) {
-  Totals sums;
-  for (const Op& op : EstimatePass(target, pass).ops) {
-    sums.flops += op.repeat * op.work.tensor.value();
-    sums.weights += op.repeat * op.work.weights.value();
-    sums.kv_read += op.repeat * op.work.kv_read.value();
-    sums.kv_write += op.repeat * op.work.kv_write.value();
-  }
-  return sums;
-}
 
 class Llama8b : public ::testing::Test {
  protected:
@@ -74,12 +63,6 @@ TEST_F(Llama8b, PrefillFlops) {
   const double gemms = 2.0 * 2048 * 32 * layer + 2.0 * 128256 * 4096;
   const double attention = 32 * 4.0 * 32 * 128 * (2048.0 * 2049 / 2);
   EXPECT_EQ(sums.flops, gemms + attention);
-}
-
-int Count(const OpList& ops, Part part) {
-  int count = 0;
-  for (const Op& op : ops) count += op.part == part ? op.repeat : 0;
-  return count;
 }
 
 TEST(Lower, EveryResidualIsAddedOnceFusedOrNot) {
@@ -141,7 +124,7 @@ TEST(Lower, WindowLayersAreAKindOfTheirOwn) {
   ModelGraphSpec spec = TinyGraph();
   spec.layer_kinds.push_back(spec.layer_kinds[0]);
   spec.layer_kinds[1].name = "window";
-  spec.layer_kinds[1].attention.sliding_window = 16;
+  GroupedOf(spec.layer_kinds[1]).sliding_window = 16;
   spec.layer_kind_indexes = {1, 0, 1, 1};
   const auto graph = BuildGraph(spec);
   const OpList ops =
@@ -157,6 +140,34 @@ TEST(Lower, WindowLayersAreAKindOfTheirOwn) {
     }
   }
   EXPECT_EQ(kv_read, (100 + 3 * 16) * 2.0 * 2 * 6 * 2);
+}
+
+TEST(Lower, ChunkedLayersAreBilledAtTheirChunk) {
+  ModelGraphSpec spec = TinyGraph();
+  spec.layer_kinds.push_back(spec.layer_kinds[0]);
+  spec.layer_kinds[1].name = "chunk";
+  GroupedOf(spec.layer_kinds[1]).chunk = 64;
+  spec.layer_kind_indexes = {1, 1, 1, 0};
+  const Totals sums =
+      Sum(BuildTarget(TargetOn(BuildGraph(spec), ToyHardware().Build())),
+          DecodePass(1, 1000));
+  EXPECT_EQ(sums.kv_read, (1000 + 3 * 64) * 2.0 * 2 * 6 * 2);
+}
+
+TEST(Lower, ParallelLayersHaveOneNormOneSumAndOneAllReduce) {
+  ModelGraphSpec spec = TinyGraph();
+  spec.layer_kinds[0].parallel = true;
+  const OpList ops =
+      EstimatePass(
+          BuildTarget(TargetOn(BuildGraph(spec), ToyHardware().Build(), 2)),
+          DecodePass(1, 10))
+          .ops;
+  EXPECT_EQ(Count(ops, Part::kInputNorm), 1);
+  EXPECT_EQ(Count(ops, Part::kAttentionNorm), 1);
+  EXPECT_EQ(Count(ops, Part::kFeedForwardNorm), 0);
+  EXPECT_EQ(Count(ops, Part::kParallelSum), 2);
+  EXPECT_EQ(Count(ops, Part::kAttentionAllReduce), 0);
+  EXPECT_EQ(Count(ops, Part::kFeedForwardAllReduce), 2);
 }
 
 }  // namespace

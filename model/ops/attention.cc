@@ -14,19 +14,81 @@ double ClampedSum(double first, double count, double ceiling) {
   return below * (2 * first + below - 1) / 2 + (count - below) * ceiling;
 }
 
+// 1 + 2 + ... + n.
+double Triangle(double n) { return n * (n + 1) / 2; }
+
+// Sum over the positions 0 .. end - 1 of those they see in their own chunk.
+double ChunkPairs(int64_t end, int64_t chunk) {
+  const int64_t whole = end / chunk;
+  return static_cast<double>(whole) * Triangle(static_cast<double>(chunk)) +
+         Triangle(static_cast<double>(end % chunk));
+}
+
 // Positions before the new tokens that at least one of them sees.
-int64_t VisiblePrior(const RequestGroup& group, int64_t window) {
-  if (window == 0) return group.prior_tokens;
-  return std::min(group.prior_tokens, window - 1);
+int64_t VisiblePrior(const AttentionShape& shape) {
+  const int64_t prior = shape.group.prior_tokens;
+  if (shape.window != 0) return std::min(prior, shape.window - 1);
+  if (shape.chunk != 0) return prior % shape.chunk;
+  return prior;
+}
+
+// Positions that one decoded token sees. In a chunk: of its fullest position,
+// so that a longer context is never cheaper.
+int64_t SeenByDecode(const AttentionShape& shape) {
+  const int64_t bound = shape.window != 0 ? shape.window : shape.chunk;
+  return bound == 0 ? shape.group.context()
+                    : std::min(shape.group.context(), bound);
+}
+
+double Pairs(const AttentionShape& shape) {
+  const RequestGroup& group = shape.group;
+  if (group.role == Role::kDecode) {
+    return static_cast<double>(group.new_tokens) *
+           static_cast<double>(SeenByDecode(shape));
+  }
+  if (!shape.causal) {
+    return static_cast<double>(group.new_tokens) *
+           static_cast<double>(group.context());
+  }
+  return CausalPairs(group.new_tokens, group.prior_tokens, shape.window,
+                     shape.chunk);
+}
+
+int64_t KvPositionsRead(const AttentionShape& shape) {
+  const RequestGroup& group = shape.group;
+  if (group.role == Role::kPrefill) return VisiblePrior(shape);
+  if (shape.chunk != 0) {
+    return std::max(SeenByDecode(shape), group.new_tokens);
+  }
+  return VisiblePrior(shape) + group.new_tokens;
+}
+
+void AddScores(double scores, bool fused, Format format, Work& work) {
+  work.vector = Flops::Of(kVectorFlopsPerScore * scores);
+  work.special = Flops::Of(scores);
+  if (fused) return;
+  // Scores and weights are each written and read back.
+  work.activations_in += ElementBytes(format, 2 * scores);
+  work.activations_out += ElementBytes(format, 2 * scores);
+}
+
+OpKind KindOf(const RequestGroup& group) {
+  return group.role == Role::kDecode ? OpKind::kAttentionDecode
+                                     : OpKind::kAttentionPrefill;
 }
 
 }  // namespace
 
-double CausalPairs(int64_t new_tokens, int64_t prior_tokens, int64_t window) {
+double CausalPairs(int64_t new_tokens, int64_t prior_tokens, int64_t window,
+                   int64_t chunk) {
   const double q = static_cast<double>(new_tokens);
   const double p = static_cast<double>(prior_tokens);
-  if (window == 0) return q * p + q * (q + 1) / 2;
-  return ClampedSum(p + 1, q, static_cast<double>(window));
+  if (window != 0) return ClampedSum(p + 1, q, static_cast<double>(window));
+  if (chunk != 0) {
+    return ChunkPairs(prior_tokens + new_tokens, chunk) -
+           ChunkPairs(prior_tokens, chunk);
+  }
+  return q * p + Triangle(q);
 }
 
 // Decode: every new token against the whole context, masked ones included
@@ -35,47 +97,86 @@ double CausalPairs(int64_t new_tokens, int64_t prior_tokens, int64_t window) {
 // query group and by drafted tokens.
 // Prefill: causal pairs only; the cached prefix is read as KV, the new keys and
 // values come from the projection as activations. Both write the new KV.
-// With a window, positions no query sees are neither read nor counted.
+// With a window or chunk, positions no query sees are neither read nor counted.
 // Source: FlashAttention (arXiv 2205.14135) for the absence of score traffic.
 Op AttentionOp(const AttentionShape& shape) {
   const RequestGroup& group = shape.group;
-  const bool decode = group.role == Role::kDecode;
   const double requests = static_cast<double>(group.request_count);
   const double tokens = static_cast<double>(group.total_new_tokens());
   const double width = static_cast<double>(shape.head_size);
-  const int64_t prior = VisiblePrior(group, shape.window);
+  const double scores = requests * Pairs(shape) * shape.query_heads;
+  const double kv_width = static_cast<double>(KvElementsPerToken(
+      {.query_heads = shape.query_heads, .head_size = shape.head_size},
+      shape.kv_heads));
 
-  double pairs =
-      CausalPairs(group.new_tokens, group.prior_tokens, shape.window);
-  double kv_positions = static_cast<double>(prior);
-  if (decode) {
-    const int64_t seen = shape.window == 0
-                             ? group.context()
-                             : std::min(group.context(), shape.window);
-    pairs = static_cast<double>(group.new_tokens) * static_cast<double>(seen);
-    kv_positions = static_cast<double>(prior + group.new_tokens);
-  }
-  const double scores = requests * pairs * shape.query_heads;
-
-  Op op{.kind = decode ? OpKind::kAttentionDecode : OpKind::kAttentionPrefill,
-        .part = Part::kAttention,
-        .shape = shape};
+  Op op{.kind = KindOf(group), .part = Part::kAttention, .shape = shape};
   op.work.tensor = Flops::Of(4 * width * scores);
-  op.work.vector = Flops::Of(kVectorFlopsPerScore * scores);
-  op.work.special = Flops::Of(scores);
-  const Bytes cached =
-      KvBytesPerTokenPerLayer(shape.kv_heads, shape.head_size, shape.kv_cache);
-  op.work.kv_read = requests * kv_positions * cached;
-  op.work.kv_write = tokens * cached;
+  op.work.kv_read = ElementBytes(
+      shape.kv_cache,
+      requests * static_cast<double>(KvPositionsRead(shape)) * kv_width);
+  op.work.kv_write = ElementBytes(shape.kv_cache, tokens * kv_width);
   const Bytes queries =
       ElementBytes(shape.input, tokens * shape.query_heads * width);
   op.work.activations_in = queries;
   op.work.activations_out = queries;
-  if (!decode) {
-    op.work.activations_in +=
-        tokens *
-        KvBytesPerTokenPerLayer(shape.kv_heads, shape.head_size, shape.input);
+  if (group.role == Role::kPrefill) {
+    op.work.activations_in += ElementBytes(shape.input, tokens * kv_width);
   }
+  AddScores(scores, shape.fused, shape.input, op.work);
+  return op;
+}
+
+// Decode, absorbed: scores over latent and rotated key, values over the latent
+// alone: 2 (2 rank + rope) operations a score; one latent vector a position
+// serves every head.
+// Prefill, expanded: 2 (nope + rope + value) a causal pair; keys and values of
+// prefix and new tokens are activations, made by the expansion GEMM, which also
+// reads the prefix's latent vectors; the rotated keys of the prefix are read
+// here. Source: DeepSeek-V2, arXiv 2405.04434 §2.1.3.
+Op LatentAttentionOp(const LatentAttentionShape& shape) {
+  const RequestGroup& group = shape.group;
+  const LatentAttention& attention = shape.attention;
+  const double heads = attention.query_heads;
+  const double requests = static_cast<double>(group.request_count);
+  const double tokens = static_cast<double>(group.total_new_tokens());
+  const double context = static_cast<double>(group.context());
+  const double cached = static_cast<double>(KvElementsPerToken(attention));
+  const double rank = attention.kv_lora_rank;
+  const double rope = attention.rope_head_size;
+
+  Op op{.kind = KindOf(group), .part = Part::kAttention, .shape = shape};
+  double scores = 0;
+  switch (group.role) {
+    case Role::kDecode:
+      scores = heads * tokens * context;
+      op.work.tensor = Flops::Of(2 * (2 * rank + rope) * scores);
+      op.work.kv_read =
+          ElementBytes(shape.kv_cache, requests * context * cached);
+      op.work.activations_in =
+          ElementBytes(shape.input, tokens * heads * (rank + rope));
+      op.work.activations_out =
+          ElementBytes(shape.input, tokens * heads * rank);
+      break;
+    case Role::kPrefill: {
+      scores = heads * requests *
+               CausalPairs(group.new_tokens, group.prior_tokens, 0);
+      const double key = attention.key_head_size();
+      const double value = attention.value_head_size;
+      const double prior = static_cast<double>(group.prior_tokens);
+      op.work.tensor = Flops::Of(2 * (key + value) * scores);
+      op.work.kv_read = ElementBytes(shape.kv_cache, requests * prior * rope);
+      op.work.activations_in =
+          ElementBytes(shape.input, tokens * heads * key +
+                                        requests * context * heads *
+                                            (attention.nope_head_size + value) +
+                                        tokens * rope);
+      op.work.activations_out =
+          ElementBytes(shape.input, tokens * heads * value);
+      break;
+    }
+  }
+  op.work.kv_write = ElementBytes(shape.kv_cache, tokens * cached);
+  AddScores(scores, shape.fused, shape.input, op.work);
   return op;
 }
 

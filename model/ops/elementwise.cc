@@ -30,6 +30,7 @@ Op NormOp(const ElementwiseShape& shape, bool with_residual,
   op.work.special = Flops::Of(static_cast<double>(shape.rows));  // rsqrt
   op.work.weights =
       ElementBytes(weight_format, static_cast<double>(shape.columns));
+  op.held = op.work.weights;
   return op;
 }
 
@@ -51,12 +52,38 @@ Op ResidualOp(const ElementwiseShape& shape) {
                      1);
 }
 
+// No model's own op: what a single kernel may be.
+Op AddOp(const ElementwiseShape& shape) {
+  return Elementwise(OpKind::kAdd, Part::kAttentionResidual, shape, 1, 1, 1);
+}
+
 // Absolute maximum, scale, round.
 Op QuantizeOp(const ElementwiseShape& shape, Format output) {
   Op op =
       Elementwise(OpKind::kQuantize, Part::kAttentionQuantize, shape, 1, 0, 3);
   op.work.activations_out = ActivationBytes(output, shape.rows, shape.columns);
   return op;
+}
+
+// Scale and convert.
+Op DequantizeOp(const ElementwiseShape& shape, Format input) {
+  Op op = Elementwise(OpKind::kDequantize, Part::kAttentionQuantize, shape, 0,
+                      1, 2);
+  op.work.activations_in = ActivationBytes(input, shape.rows, shape.columns);
+  return op;
+}
+
+// Softmax over the experts, and the largest few.
+Op RoutingOp(const ElementwiseShape& shape) {
+  Op op = Elementwise(OpKind::kRouting, Part::kTopK, shape, 1, 0, 4);
+  op.work.special = Flops::Of(Elements(shape));
+  return op;
+}
+
+// Weigh and add each expert's output.
+Op CombineOp(const ElementwiseShape& shape, int per_token) {
+  return Elementwise(OpKind::kCombine, Part::kCombine, shape, per_token, 1,
+                     2.0 * per_token);
 }
 
 // Rows of the table, not all of it. The table is cold: its rows are weights.

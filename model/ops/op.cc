@@ -1,70 +1,16 @@
 #include "model/ops/op.h"
 
+#include <iterator>
+
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
 
 namespace mansard::model {
 namespace {
 
-absl::string_view PartName(Part part) {
-  switch (part) {
-    case Part::kEmbedding:
-      return "embedding";
-    case Part::kEmbeddingAllReduce:
-      return "embedding_all_reduce";
-    case Part::kInputNorm:
-      return "input_norm";
-    case Part::kAttentionNorm:
-      return "attention_norm";
-    case Part::kAttentionQuantize:
-      return "attention_quantize";
-    case Part::kQkvProj:
-      return "qkv_proj";
-    case Part::kQkNorm:
-      return "qk_norm";
-    case Part::kRope:
-      return "rope";
-    case Part::kAttention:
-      return "attention";
-    case Part::kOutputQuantize:
-      return "o_quantize";
-    case Part::kOutputProj:
-      return "o_proj";
-    case Part::kAttentionAllReduce:
-      return "attention_all_reduce";
-    case Part::kAttentionResidual:
-      return "attention_residual";
-    case Part::kFeedForwardNorm:
-      return "ffn_norm";
-    case Part::kFeedForwardQuantize:
-      return "ffn_quantize";
-    case Part::kUpProj:
-      return "up_proj";
-    case Part::kActivation:
-      return "activation";
-    case Part::kDownQuantize:
-      return "down_quantize";
-    case Part::kDownProj:
-      return "down_proj";
-    case Part::kFeedForwardAllReduce:
-      return "ffn_all_reduce";
-    case Part::kFeedForwardResidual:
-      return "ffn_residual";
-    case Part::kFinalNorm:
-      return "final_norm";
-    case Part::kHead:
-      return "lm_head";
-    case Part::kLogitsAllGather:
-      return "logits_all_gather";
-    case Part::kSampling:
-      return "sampling";
-    case Part::kHost:
-      return "host";
-  }
-  return "";
-}
-
 // "bf16", or "fp8-e4m3*bf16" where operands differ.
-std::string GemmFormats(const GemmShape& shape) {
+template <class Shape>
+std::string GemmFormats(const Shape& shape) {
   std::string text(TraitsOf(shape.weights).name);
   if (shape.input != shape.weights) {
     absl::StrAppend(&text, "*", TraitsOf(shape.input).name);
@@ -75,21 +21,48 @@ std::string GemmFormats(const GemmShape& shape) {
   return text;
 }
 
+std::string GroupText(const RequestGroup& group) {
+  return absl::StrCat("requests=", group.request_count,
+                      " new=", group.new_tokens, " prior=", group.prior_tokens);
+}
+
+template <class Shape>
+std::string AttentionFormats(const Shape& shape) {
+  std::string text = absl::StrCat(" ", TraitsOf(shape.input).name);
+  if (shape.kv_cache != shape.input) {
+    absl::StrAppend(&text, " kv ", TraitsOf(shape.kv_cache).name);
+  }
+  if (!shape.fused) absl::StrAppend(&text, " unfused");
+  return text;
+}
+
 struct ShapeToText {
   std::string operator()(const GemmShape& s) const {
-    return absl::StrCat("m=", s.m, " n=", s.n, " k=", s.k, " ", GemmFormats(s));
+    std::string text = s.batch == 1 ? "" : absl::StrCat("batch=", s.batch, " ");
+    absl::StrAppend(&text, "m=", s.m, " n=", s.n, " k=", s.k, " ",
+                    GemmFormats(s));
+    return text;
+  }
+  std::string operator()(const GroupedGemmShape& s) const {
+    return absl::StrFormat("rows=%.15g experts=%.6g/%d n=%d k=%d %s", s.rows,
+                           s.distinct_experts, s.experts, s.n, s.k,
+                           GemmFormats(s));
   }
   std::string operator()(const AttentionShape& s) const {
-    std::string text = absl::StrCat(
-        "requests=", s.group.request_count, " new=", s.group.new_tokens,
-        " prior=", s.group.prior_tokens, " heads=", s.query_heads, "/",
-        s.kv_heads, " size=", s.head_size);
+    std::string text =
+        absl::StrCat(GroupText(s.group), " heads=", s.query_heads, "/",
+                     s.kv_heads, " size=", s.head_size);
     if (s.window != 0) absl::StrAppend(&text, " window=", s.window);
-    absl::StrAppend(&text, " ", TraitsOf(s.input).name);
-    if (s.kv_cache != s.input) {
-      absl::StrAppend(&text, " kv ", TraitsOf(s.kv_cache).name);
-    }
-    return text;
+    if (s.chunk != 0) absl::StrAppend(&text, " chunk=", s.chunk);
+    if (!s.causal) text += " full";
+    return text + AttentionFormats(s);
+  }
+  std::string operator()(const LatentAttentionShape& s) const {
+    return absl::StrCat(GroupText(s.group), " heads=", s.attention.query_heads,
+                        " rank=", s.attention.kv_lora_rank,
+                        " sizes=", s.attention.nope_head_size, "+",
+                        s.attention.rope_head_size, "/",
+                        s.attention.value_head_size, AttentionFormats(s));
   }
   std::string operator()(const ElementwiseShape& s) const {
     return absl::StrCat("rows=", s.rows, " columns=", s.columns, " ",
@@ -114,6 +87,8 @@ absl::string_view OpKindName(OpKind kind) {
       return "norm";
     case OpKind::kGemm:
       return "gemm";
+    case OpKind::kGroupedGemm:
+      return "grouped_gemm";
     case OpKind::kRope:
       return "rope";
     case OpKind::kAttentionDecode:
@@ -124,8 +99,16 @@ absl::string_view OpKindName(OpKind kind) {
       return "activation";
     case OpKind::kResidual:
       return "residual";
+    case OpKind::kAdd:
+      return "add";
     case OpKind::kQuantize:
       return "quantize";
+    case OpKind::kDequantize:
+      return "dequantize";
+    case OpKind::kRouting:
+      return "routing";
+    case OpKind::kCombine:
+      return "combine";
     case OpKind::kSampling:
       return "sampling";
     case OpKind::kAllReduce:
@@ -136,6 +119,64 @@ absl::string_view OpKindName(OpKind kind) {
       return "host";
   }
   return "";
+}
+
+// In the order of Part.
+constexpr absl::string_view kPartNames[] = {
+    "embedding",
+    "embedding_all_reduce",
+    "input_norm",
+    "attention_norm",
+    "attention_quantize",
+    "qkv_proj",
+    "qk_norm",
+    "latent_proj",
+    "q_latent_norm",
+    "kv_latent_norm",
+    "q_quantize",
+    "q_proj",
+    "rope",
+    "kv_quantize",
+    "kv_expand",
+    "absorb_q",
+    "attention",
+    "absorb_v",
+    "o_quantize",
+    "o_proj",
+    "attention_all_reduce",
+    "attention_residual",
+    "ffn_norm",
+    "ffn_quantize",
+    "up_proj",
+    "activation",
+    "down_quantize",
+    "down_proj",
+    "router",
+    "top_k",
+    "expert_up",
+    "expert_activation",
+    "expert_down_quantize",
+    "expert_down",
+    "combine",
+    "shared_up",
+    "shared_activation",
+    "shared_down_quantize",
+    "shared_down",
+    "shared_sum",
+    "parallel_sum",
+    "ffn_all_reduce",
+    "ffn_residual",
+    "final_norm",
+    "lm_head",
+    "logits_all_gather",
+    "sampling",
+    "host",
+};
+static_assert(std::size(kPartNames) == static_cast<size_t>(Part::kHost) + 1,
+              "kHost is the last part");
+
+absl::string_view PartName(Part part) {
+  return kPartNames[static_cast<size_t>(part)];
 }
 
 std::string OpName(const Op& op, const ModelGraph& graph) {

@@ -20,12 +20,17 @@ enum class OpKind : uint8_t {
   kEmbedding,
   kNorm,
   kGemm,
+  kGroupedGemm,  // One GEMM for each expert's tokens.
   kRope,
   kAttentionDecode,
   kAttentionPrefill,
   kActivation,
   kResidual,
+  kAdd,  // A constant, to each element.
   kQuantize,
+  kDequantize,
+  kRouting,  // Top-k choice of experts.
+  kCombine,  // Weighted sum of the experts' outputs.
   kSampling,
   kAllReduce,
   kAllGather,
@@ -42,8 +47,20 @@ enum class Part : uint8_t {
   kAttentionQuantize,
   kQkvProj,
   kQkNorm,
+  // Latent attention: down-projections to the latent vectors, their norms,
+  // the queries; keys and values of prompts are expanded, decodes work on the
+  // latent vectors instead, with the expansion absorbed on both sides.
+  kLatentProj,
+  kQueryLatentNorm,
+  kKvLatentNorm,
+  kQueryQuantize,
+  kQueryProj,
   kRope,
+  kKvQuantize,
+  kKvExpand,
+  kAbsorbQuery,
   kAttention,
+  kAbsorbValue,
   kOutputQuantize,
   kOutputProj,
   kAttentionAllReduce,
@@ -54,6 +71,19 @@ enum class Part : uint8_t {
   kActivation,
   kDownQuantize,
   kDownProj,
+  kRouter,
+  kTopK,
+  kExpertUp,
+  kExpertActivation,
+  kExpertDownQuantize,
+  kExpertDown,
+  kCombine,
+  kSharedUp,
+  kSharedActivation,
+  kSharedDownQuantize,
+  kSharedDown,
+  kSharedSum,
+  kParallelSum,  // Attention and feed-forward of a parallel layer.
   kFeedForwardAllReduce,
   kFeedForwardResidual,
   kFinalNorm,
@@ -79,9 +109,23 @@ struct Work {
   Bytes activations() const { return activations_in + activations_out; }
 };
 
-// [m, k] x [n, k]^T -> [m, n].
+// `batch` times [m, k] x [n, k]^T -> [m, n], each with weights of its own.
 struct GemmShape {
   int64_t m = 0;
+  int64_t n = 0;
+  int64_t k = 0;
+  int64_t batch = 1;
+  Format input = Format::kBf16;
+  Format weights = Format::kBf16;
+  Format output = Format::kBf16;
+  Format compute = Format::kBf16;
+};
+
+// `rows` token-expert pairs spread over experts that each hold [n, k] weights.
+struct GroupedGemmShape {
+  double rows = 0;
+  double distinct_experts = 0;  // Expected number that see a row.
+  int experts = 0;              // Held.
   int64_t n = 0;
   int64_t k = 0;
   Format input = Format::kBf16;
@@ -96,6 +140,18 @@ struct AttentionShape {
   int kv_heads = 0;
   int head_size = 0;
   int64_t window = 0;
+  int64_t chunk = 0;
+  bool causal = true;  // False: every new token sees the whole context.
+  bool fused = true;   // False: scores are written to memory and read back.
+  Format input = Format::kBf16;
+  Format kv_cache = Format::kBf16;
+};
+
+// Decode: on latent vectors (absorbed). Prefill: on expanded keys and values.
+struct LatentAttentionShape {
+  RequestGroup group;
+  LatentAttention attention;  // With the rank's query heads.
+  bool fused = true;
   Format input = Format::kBf16;
   Format kv_cache = Format::kBf16;
 };
@@ -123,10 +179,12 @@ struct Op {
   int layer_kind = -1;  // Index into the graph's kinds; -1: not in a layer.
   int group = -1;       // Index into the pass's groups; -1: all of it.
   int repeat = 1;
-  std::variant<GemmShape, AttentionShape, ElementwiseShape, CollectiveShape,
+  std::variant<GemmShape, GroupedGemmShape, AttentionShape,
+               LatentAttentionShape, ElementwiseShape, CollectiveShape,
                HostShape>
       shape;
-  Work work = {};  // Of one repeat.
+  Work work = {};   // Of one repeat.
+  Bytes held = {};  // Weights that the rank holds for one repeat.
 };
 
 using OpList = std::vector<Op>;
@@ -134,8 +192,16 @@ using OpList = std::vector<Op>;
 // Shape -> op with its work; formulas and their sources at the definitions.
 // The caller sets part, layer kind, group and repeat.
 Op GemmOp(const GemmShape& shape, bool bias);
-// One role's group. Scores never reach memory (fused kernel).
+// `input_rows`: rows that are read at least once: tokens where each is sent to
+// several experts, else all rows.
+Op GroupedGemmOp(const GroupedGemmShape& shape, double input_rows);
+// One role's group. Scores reach memory only where the shape says unfused.
 Op AttentionOp(const AttentionShape& shape);
+Op LatentAttentionOp(const LatentAttentionShape& shape);
+// Top-k of `columns` router logits.
+Op RoutingOp(const ElementwiseShape& shape);
+// Sums `per_token` expert outputs of each row.
+Op CombineOp(const ElementwiseShape& shape, int per_token);
 // RMSNorm over rows of `columns`; with_residual: adds the residual and writes
 // the sum back as well. `weight_format`: of the columns' scale vector.
 Op NormOp(const ElementwiseShape& shape, bool with_residual,
@@ -144,8 +210,11 @@ Op RopeOp(const ElementwiseShape& shape);
 // `columns` outputs; gated: reads twice as many.
 Op ActivationOp(const ElementwiseShape& shape, bool gated);
 Op ResidualOp(const ElementwiseShape& shape);
+Op AddOp(const ElementwiseShape& shape);
 // From `shape.format` to `output`.
 Op QuantizeOp(const ElementwiseShape& shape, Format output);
+// From `input` to `shape.format`.
+Op DequantizeOp(const ElementwiseShape& shape, Format input);
 // Gathers `rows` rows of a table in `table` format.
 Op EmbeddingOp(const ElementwiseShape& shape, Format table);
 // Reads `rows` x `columns` logits and picks one of each row.
@@ -155,10 +224,13 @@ Op AllReduceOp(const CollectiveShape& shape, Bytes message);
 Op AllGatherOp(const CollectiveShape& shape, Bytes message);
 Op HostOp(const HostShape& shape);
 
-// Sum over `new_tokens` of the positions each sees: causal, within a window
-// (0: none). Exact.
-double CausalPairs(int64_t new_tokens, int64_t prior_tokens, int64_t window);
+// Sum over `new_tokens` of the positions each sees: causal, within a window or
+// a chunk (0: none). Exact.
+double CausalPairs(int64_t new_tokens, int64_t prior_tokens, int64_t window,
+                   int64_t chunk = 0);
 
+// "qkv_proj".
+absl::string_view PartName(Part part);
 // "layers.dense.qkv_proj", "lm_head", "layers.dense.attention[1]" (the group,
 // in passes that have several).
 std::string OpName(const Op& op, const ModelGraph& graph);

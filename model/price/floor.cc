@@ -13,8 +13,14 @@ std::optional<Format> TensorFormat(const Op& op) {
   if (const auto* gemm = std::get_if<GemmShape>(&op.shape)) {
     return gemm->compute;
   }
+  if (const auto* grouped = std::get_if<GroupedGemmShape>(&op.shape)) {
+    return grouped->compute;
+  }
   if (const auto* attention = std::get_if<AttentionShape>(&op.shape)) {
     return attention->input;
+  }
+  if (const auto* latent = std::get_if<LatentAttentionShape>(&op.shape)) {
+    return latent->input;
   }
   return std::nullopt;
 }
@@ -66,7 +72,8 @@ Seconds FloorOf(const Op& op, const HardwareView& hardware) {
 
   if (const auto* shape = std::get_if<CollectiveShape>(&op.shape)) {
     const Link& link = *hardware.fabric.FindLink(shape->tier);
-    floor = Max(floor, LeastWireBytes(op, *shape, link) / link.bandwidth.value);
+    floor = Max(floor, LeastWireBytes(op, *shape, link) /
+                           link.BandwidthAmong(shape->ranks));
   }
   return floor;
 }

@@ -28,7 +28,9 @@ struct Parts {
 Parts Begin(const Op& op, const FamilyFacts& facts, const Device& device,
             double hbm_fraction, bool activations_in_hbm) {
   Parts parts{.family = &facts};
-  parts.overlapping[Resource::kVector] = op.work.vector / device.VectorRate();
+  if (const std::optional<FlopsPerSecond> rate = device.VectorRate()) {
+    parts.overlapping[Resource::kVector] = op.work.vector / *rate;
+  }
   if (device.spec().special_function_rate.has_value()) {
     parts.overlapping[Resource::kSfu] =
         op.work.special / device.spec().special_function_rate->value;
@@ -56,23 +58,34 @@ void AddL2Work(Bytes moved, BytesPerSecond feed, Parts& parts) {
 
 // "roofline-gemm": a weight tile serves tile_rows tokens and an input tile
 // tile_columns outputs, so the operands cross from L2 m / tile_rows and
-// n / tile_columns times (at least once).
-Parts PriceGemm(const Op& op, const GemmShape& shape,
+// n / tile_columns times (at least once). `rows`: of one weight matrix.
+Parts PriceGemm(const Op& op, Format compute, double rows, double columns,
                 const HardwareView& hardware) {
-  const GemmFamily& family = *hardware.stack.GemmFor(shape.compute);
+  const GemmFamily& family = *hardware.stack.GemmFor(compute);
   Parts parts = Begin(op, family.facts, hardware.device, family.hbm_fraction,
                       !StaysInL2(op, hardware.device));
   SetTensorTime(op, hardware.device, family.peak_fraction, parts);
-  const double weight_passes =
-      std::max(1.0, static_cast<double>(shape.m) / family.tile_rows);
-  const double input_passes =
-      std::max(1.0, static_cast<double>(shape.n) / family.tile_columns);
+  const double weight_passes = std::max(1.0, rows / family.tile_rows);
+  const double input_passes = std::max(1.0, columns / family.tile_columns);
   AddL2Work(op.work.weights * weight_passes +
                 op.work.activations_in * input_passes + op.work.activations_out,
             family.l2_feed, parts);
   parts.fixed[Resource::kLaunch] = family.launch;
   parts.fixed[Resource::kSync] = family.wave;
   return parts;
+}
+
+Parts PriceGemm(const Op& op, const GemmShape& shape,
+                const HardwareView& hardware) {
+  return PriceGemm(op, shape.compute, static_cast<double>(shape.m),
+                   static_cast<double>(shape.n), hardware);
+}
+
+// The rows spread over the experts that see any.
+Parts PriceGroupedGemm(const Op& op, const GroupedGemmShape& shape,
+                       const HardwareView& hardware) {
+  return PriceGemm(op, shape.compute, shape.rows / shape.distinct_experts,
+                   static_cast<double>(shape.n), hardware);
 }
 
 // "roofline-attention-decode".
@@ -87,18 +100,27 @@ Parts PriceDecodeAttention(const Op& op, const HardwareView& hardware) {
   return parts;
 }
 
+// The width of one head's keys, by which prefill rates are listed.
+int KeyHeadSize(const Op& op) {
+  if (const auto* latent = std::get_if<LatentAttentionShape>(&op.shape)) {
+    return latent->attention.key_head_size();
+  }
+  return std::get<AttentionShape>(op.shape).head_size;
+}
+
 // "roofline-attention-prefill": the fraction of the tensor rate holds the
 // softmax and the tile re-reads; q, k, v and o move once, at the fitted share
 // of HBM, resident or not.
-Parts PricePrefillAttention(const Op& op, const AttentionShape& shape,
-                            const HardwareView& hardware) {
+Parts PricePrefillAttention(const Op& op, const HardwareView& hardware) {
   const PrefillAttentionFamily& family =
       hardware.stack.spec().attention_prefill;
   Parts parts =
       Begin(op, family.facts, hardware.device, family.hbm_fraction, true);
-  SetTensorTime(op, hardware.device, family.PeakFraction(shape.head_size),
+  SetTensorTime(op, hardware.device, family.PeakFraction(KeyHeadSize(op)),
                 parts);
-  parts.extrapolated = shape.head_size > family.peak_fractions.back().first;
+  // No time: the fitted fraction holds it.
+  parts.traffic.l2 = TiledAttentionTraffic(op);
+  parts.extrapolated = KeyHeadSize(op) > family.peak_fractions.back().first;
   parts.fixed[Resource::kLaunch] = family.launch;
   return parts;
 }
@@ -123,11 +145,15 @@ Parts PriceCollective(const Op& op, const CollectiveShape& shape,
                       !StaysInL2(op, hardware.device));
   const Bytes wire = RingWireBytes(op, shape);
   const int steps = CollectiveRounds(op) * (shape.ranks - 1);
+  // The lines are of the whole domain; on a mesh, few ranks use few links.
+  const Link& link = *hardware.fabric.FindLink(shape.tier);
+  const double links_used =
+      link.BandwidthAmong(shape.ranks) / link.bandwidth.value;
   Seconds fixed;
   Seconds moving = Seconds::Infinity();
   for (const CollectiveFamily::Line& line : family.lines) {
     const Seconds line_fixed = line.alpha + steps * line.step;
-    const Seconds line_moving = wire / line.bus;
+    const Seconds line_moving = wire / (line.bus * links_used);
     if (line_fixed + line_moving < fixed + moving) {
       fixed = line_fixed;
       moving = line_moving;
@@ -151,17 +177,23 @@ Parts PriceParts(const Op& op, const HardwareView& hardware) {
   switch (op.kind) {
     case OpKind::kGemm:
       return PriceGemm(op, std::get<GemmShape>(op.shape), hardware);
+    case OpKind::kGroupedGemm:
+      return PriceGroupedGemm(op, std::get<GroupedGemmShape>(op.shape),
+                              hardware);
     case OpKind::kAttentionDecode:
       return PriceDecodeAttention(op, hardware);
     case OpKind::kAttentionPrefill:
-      return PricePrefillAttention(op, std::get<AttentionShape>(op.shape),
-                                   hardware);
+      return PricePrefillAttention(op, hardware);
     case OpKind::kEmbedding:
     case OpKind::kNorm:
     case OpKind::kRope:
     case OpKind::kActivation:
     case OpKind::kResidual:
+    case OpKind::kAdd:
     case OpKind::kQuantize:
+    case OpKind::kDequantize:
+    case OpKind::kRouting:
+    case OpKind::kCombine:
     case OpKind::kSampling:
       return PriceElementwise(op, hardware);
     case OpKind::kAllReduce:

@@ -131,6 +131,30 @@ TEST_F(PriceTest, PrefillAttentionByHeadSize) {
   EXPECT_NEAR(tensor_us(256), 1, 1e-9);
 }
 
+TEST_F(PriceTest, PrefillAttentionReadsKeysAndValuesOnceAQueryTile) {
+  // FlashAttention: 2 N d + 2 N^2 d / 128 elements of two bytes.
+  constexpr double kN = 4096;
+  constexpr double kSize = 128;
+  AttentionShape shape{.group = {Role::kPrefill, 1, 4096, 0},
+                       .query_heads = 1,
+                       .kv_heads = 1,
+                       .head_size = 128,
+                       .causal = false};
+  const double expected = 2 * kN * kSize + 2 * kN * kN * kSize / 128;
+  const OpTime full = PriceToy(AttentionOp(shape));
+  EXPECT_NEAR(full.traffic.l2.value(), 2 * expected, 1e-3);
+  EXPECT_EQ(full.busy[Resource::kL2], Seconds::Zero());
+  // Causal: tiles see what is before them, half of it and the diagonal.
+  shape.causal = true;
+  EXPECT_NEAR(PriceToy(AttentionOp(shape)).traffic.l2.value(),
+              2 * (2 * kN * kSize + kN * (kN + 1) * kSize / 128), 1e-3);
+  // Fewer rows than a tile: keys and values once.
+  shape.causal = false;
+  shape.group.new_tokens = 64;
+  EXPECT_NEAR(PriceToy(AttentionOp(shape)).traffic.l2.value(),
+              2 * 4 * 64 * kSize, 1e-3);
+}
+
 TEST_F(PriceTest, CollectiveTakesTheFastestLine) {
   ToyHardware toy;
   auto& lines =

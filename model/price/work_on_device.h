@@ -18,6 +18,13 @@ std::optional<Format> TensorFormat(const Op& op);
 // Tensor work at the datasheet rate.
 Seconds TensorTimeAtPeak(const Op& op, const Device& device);
 
+// What crosses L2 in FlashAttention's order (arXiv 2205.14135): queries and
+// outputs once, the keys and values that each tile of queries sees once for the
+// tile, in every query head. N positions that all see each other move
+// 2 N d + 2 N^2 d / rows elements a head.
+// Unfused: its activations, scores included. Precondition: a prefill attention.
+Bytes TiledAttentionTraffic(const Op& op);
+
 // Times that each rank passes its share on: an all-reduce is a reduce-scatter
 // and an all-gather.
 int CollectiveRounds(const Op& op);

@@ -1,5 +1,7 @@
 #include "model/workload/forward_pass.h"
 
+#include <algorithm>
+#include <cmath>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -71,6 +73,53 @@ std::optional<ForwardPass> ForwardPass::Create(std::vector<RequestGroup> groups,
     return std::nullopt;
   }
   return ForwardPass(std::move(groups));
+}
+
+double ExpertRouting::DistinctExperts(int64_t tokens, int per_token,
+                                      int experts) const {
+  const double count = experts;
+  const double rows = static_cast<double>(tokens) * per_token;
+  switch (kind) {
+    case Kind::kIndependent:
+      return count *
+             (1 - std::pow(1 - per_token / count, static_cast<double>(tokens)));
+    case Kind::kSpread:
+      return std::min(count, rows);
+    case Kind::kHistogram: {
+      const double touched = static_cast<double>(
+          std::count_if(shares.begin(), shares.end(),
+                        [](double share) { return share > 0; }));
+      return std::min(rows, std::max<double>(touched, per_token));
+    }
+  }
+  return count;
+}
+
+std::optional<ForwardPass> ForwardPass::WithRouting(
+    ExpertRouting routing, int experts, Violations& violations) const {
+  const size_t before = violations.all().size();
+  const bool given = routing.kind == ExpertRouting::Kind::kHistogram;
+  if (given && routing.shares.size() != static_cast<size_t>(experts)) {
+    violations.Add("expert_shares", absl::StrCat("has ", routing.shares.size(),
+                                                 " entries; the model has ",
+                                                 experts, " experts a layer"));
+  }
+  double sum = 0;
+  for (size_t i = 0; i < routing.shares.size(); ++i) {
+    sum += routing.shares[i];
+    if (!(routing.shares[i] >= 0) || std::isinf(routing.shares[i])) {
+      violations.Add(Indexed("expert_shares", i),
+                     absl::StrCat("is ", routing.shares[i],
+                                  "; must be 0 or more, and finite"));
+    }
+  }
+  if (given && sum == 0) {
+    violations.Add("expert_shares", "are all 0; one at least must be more");
+  }
+  if (violations.all().size() != before) return std::nullopt;
+  ForwardPass pass = *this;
+  pass.routing_ = std::move(routing);
+  return pass;
 }
 
 ForwardPass::ForwardPass(std::vector<RequestGroup> groups)

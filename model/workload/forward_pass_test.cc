@@ -1,5 +1,7 @@
 #include "model/workload/forward_pass.h"
 
+#include <cmath>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -86,6 +88,107 @@ TEST(ForwardPass, TakesTheWholeContext) {
   EXPECT_TRUE(
       ForwardPass::Create({{Role::kDecode, 1, 1, 999}}, 1000, violations)
           .has_value());
+}
+
+// Every choice of `left` of the experts from `first` on.
+std::vector<std::set<int>> Choices(int first, int experts, int left) {
+  if (left == 0) return {{}};
+  std::vector<std::set<int>> choices;
+  for (int e = first; e < experts; ++e) {
+    for (std::set<int> choice : Choices(e + 1, experts, left - 1)) {
+      choice.insert(e);
+      choices.push_back(std::move(choice));
+    }
+  }
+  return choices;
+}
+
+// Sums the distinct experts of every assignment; counts the assignments.
+void Enumerate(int64_t tokens, const std::vector<std::set<int>>& choices,
+               const std::set<int>& touched, int64_t& sum, int64_t& count) {
+  if (tokens == 0) {
+    sum += static_cast<int64_t>(touched.size());
+    ++count;
+    return;
+  }
+  for (const std::set<int>& choice : choices) {
+    std::set<int> more = touched;
+    more.insert(choice.begin(), choice.end());
+    Enumerate(tokens - 1, choices, more, sum, count);
+  }
+}
+
+TEST(ExpertRouting, IndependentDrawsAreTheMeanOfAllAssignments) {
+  struct Case {
+    int experts, per_token;
+    int64_t tokens, assignments;
+  };
+  const Case kCases[] = {
+      {4, 2, 1, 6},    {4, 2, 2, 36},   {4, 2, 3, 216}, {4, 4, 2, 1},
+      {5, 3, 3, 1000}, {6, 1, 4, 1296}, {3, 2, 5, 243}, {1, 1, 3, 1},
+  };
+  const ExpertRouting routing;  // Independent.
+  for (const Case& c : kCases) {
+    int64_t sum = 0, count = 0;
+    Enumerate(c.tokens, Choices(0, c.experts, c.per_token), {}, sum, count);
+    ASSERT_EQ(count, c.assignments);
+    const double mean = static_cast<double>(sum) / static_cast<double>(count);
+    EXPECT_NEAR(routing.DistinctExperts(c.tokens, c.per_token, c.experts), mean,
+                1e-12 * mean)
+        << c.per_token << " of " << c.experts << ", " << c.tokens << " tokens";
+  }
+}
+
+TEST(ExpertRouting, DistinctExpertsOfPublishedShapes) {
+  const ExpertRouting independent;
+  // Mixtral, 16 tokens: 8 (1 - 0.75^16).
+  EXPECT_NEAR(independent.DistinctExperts(16, 2, 8), 7.92, 0.005);
+  EXPECT_EQ(independent.DistinctExperts(1, 2, 8), 2);
+  // DeepSeek-V3: one token touches eight; 37 leave 31 % of the experts idle.
+  EXPECT_EQ(independent.DistinctExperts(1, 8, 256), 8);
+  EXPECT_NEAR(independent.DistinctExperts(37, 8, 256), 0.691 * 256, 0.1);
+  EXPECT_EQ(independent.DistinctExperts(1'000'000, 8, 256), 256);
+  const ExpertRouting spread{ExpertRouting::Kind::kSpread, {}};
+  EXPECT_EQ(spread.DistinctExperts(1, 8, 256), 8);
+  EXPECT_EQ(spread.DistinctExperts(31, 8, 256), 248);
+  EXPECT_EQ(spread.DistinctExperts(33, 8, 256), 256);
+  const ExpertRouting histogram{ExpertRouting::Kind::kHistogram,
+                                {0.5, 0, 1e-9, 7, 0, 1}};
+  EXPECT_EQ(histogram.DistinctExperts(100, 2, 6), 4);
+  EXPECT_EQ(histogram.DistinctExperts(1, 2, 6), 2);
+}
+
+std::string RoutingErrorOf(ExpertRouting routing, int experts) {
+  Violations violations;
+  const auto pass =
+      ForwardPass::Create({{Role::kDecode, 1, 1, 0}}, 10, violations);
+  EXPECT_FALSE(
+      pass->WithRouting(std::move(routing), experts, violations).has_value());
+  return std::string(violations.ToStatus().message());
+}
+
+TEST(ForwardPass, TakesAHistogramOfTheModelsExperts) {
+  const auto kHistogram = ExpertRouting::Kind::kHistogram;
+  EXPECT_THAT(RoutingErrorOf({kHistogram, {1, 1}}, 4),
+              HasSubstr("expert_shares: has 2 entries; the model has 4"));
+  EXPECT_THAT(RoutingErrorOf({kHistogram, {0, 0}}, 2),
+              HasSubstr("expert_shares: are all 0"));
+  const std::string error =
+      RoutingErrorOf({kHistogram, {-1, NAN, INFINITY, 1}}, 4);
+  for (const char* want :
+       {"expert_shares[0]: is -1", "expert_shares[1]: is nan",
+        "expert_shares[2]: is inf"}) {
+    EXPECT_THAT(error, HasSubstr(want));
+  }
+  Violations violations;
+  const auto pass =
+      ForwardPass::Create({{Role::kDecode, 3, 1, 0}}, 10, violations);
+  EXPECT_EQ(pass->routing().kind, ExpertRouting::Kind::kIndependent);
+  const auto routed =
+      pass->WithRouting({kHistogram, {0, 3, 1, 0}}, 4, violations);
+  ASSERT_TRUE(routed.has_value()) << violations.ToStatus();
+  EXPECT_EQ(routed->routing().DistinctExperts(3, 1, 4), 2);
+  EXPECT_EQ(routed->total_new_tokens(), 3);
 }
 
 }  // namespace

@@ -6,22 +6,51 @@
 namespace mansard::model {
 namespace {
 
-// What keeps `tensor` from dividing a layer; empty when nothing does.
-std::string BrokenRule(int tensor, const LayerKind& kind) {
-  const GroupedQueryAttention& attention = kind.attention;
-  if (attention.query_heads % tensor != 0) {
+struct BrokenAttentionRule {
+  int tensor;
+
+  std::string operator()(const GroupedQueryAttention& attention) const {
+    if (attention.query_heads % tensor != 0) {
+      return absl::StrCat("does not divide the query heads, ",
+                          attention.query_heads);
+    }
+    if (attention.kv_heads % tensor != 0 && tensor % attention.kv_heads != 0) {
+      return absl::StrCat("neither divides the KV heads, ", attention.kv_heads,
+                          ", nor is a multiple of them");
+    }
+    return "";
+  }
+  std::string operator()(const LatentAttention& attention) const {
+    if (attention.query_heads % tensor == 0) return "";
     return absl::StrCat("does not divide the query heads, ",
                         attention.query_heads);
   }
-  if (attention.kv_heads % tensor != 0 && tensor % attention.kv_heads != 0) {
-    return absl::StrCat("neither divides the KV heads, ", attention.kv_heads,
-                        ", nor is a multiple of them");
+};
+
+struct BrokenFeedForwardRule {
+  int tensor;
+
+  std::string operator()(const DenseFeedForward& feed_forward) const {
+    return Width("feed-forward width", feed_forward.intermediate_size);
   }
-  if (kind.feed_forward.intermediate_size % tensor != 0) {
-    return absl::StrCat("does not divide the feed-forward width, ",
-                        kind.feed_forward.intermediate_size);
+  std::string operator()(const MixtureOfExperts& experts) const {
+    std::string broken =
+        Width("experts' width", experts.expert_intermediate_size);
+    if (!broken.empty()) return broken;
+    return Width("shared experts' width", experts.shared_intermediate_size);
   }
-  return "";
+
+  std::string Width(absl::string_view what, int64_t width) const {
+    if (width % tensor == 0) return "";
+    return absl::StrCat("does not divide the ", what, ", ", width);
+  }
+};
+
+// What keeps `tensor` from dividing a layer; empty when nothing does.
+std::string BrokenRule(int tensor, const LayerKind& kind) {
+  std::string broken = std::visit(BrokenAttentionRule{tensor}, kind.attention);
+  if (!broken.empty()) return broken;
+  return std::visit(BrokenFeedForwardRule{tensor}, kind.feed_forward);
 }
 
 std::string BrokenRule(int tensor, const ModelGraph& graph) {
@@ -93,13 +122,15 @@ int Layout::KvHeadsPerRank(const GroupedQueryAttention& attention) const {
   return attention.kv_heads < tensor_ ? 1 : attention.kv_heads / tensor_;
 }
 
-int Layout::QueryHeadsPerRank(const GroupedQueryAttention& attention) const {
-  return attention.query_heads / tensor_;
+int64_t Layout::KvElementsPerRank(const Attention& attention) const {
+  if (const auto* grouped = std::get_if<GroupedQueryAttention>(&attention)) {
+    return KvElementsPerToken(*grouped, KvHeadsPerRank(*grouped));
+  }
+  return KvElementsPerToken(std::get<LatentAttention>(attention));
 }
 
-int64_t Layout::IntermediatePerRank(
-    const DenseFeedForward& feed_forward) const {
-  return feed_forward.intermediate_size / tensor_;
+int Layout::QueryHeadsPerRank(const Attention& attention) const {
+  return QueryHeads(attention) / tensor_;
 }
 
 int64_t Layout::VocabularyPerRank(const ModelGraph& graph) const {

@@ -24,8 +24,9 @@ struct Parallelism {
 
 class Layout {
  public:
-  // Rules: tensor divides the query heads and the feed-forward width of every
-  // layer kind, divides the KV heads or is a multiple of them, and is at most
+  // Rules: tensor divides the query heads and the feed-forward widths (of each
+  // expert, too) of every layer kind, divides the KV heads or is a multiple of
+  // them, and is at most
   // the fabric's node; the other sizes are 0 or 1 in this version. Each
   // violation names the legal values.
   static std::optional<Layout> Create(const Parallelism& parallelism,
@@ -40,8 +41,13 @@ class Layout {
 
   // KV heads that one rank holds: replicated when there are fewer than ranks.
   int KvHeadsPerRank(const GroupedQueryAttention& attention) const;
-  int QueryHeadsPerRank(const GroupedQueryAttention& attention) const;
-  int64_t IntermediatePerRank(const DenseFeedForward& feed_forward) const;
+  // What one token adds to one layer's cache on one rank; latent vectors are
+  // on every rank.
+  int64_t KvElementsPerRank(const Attention& attention) const;
+  int QueryHeadsPerRank(const Attention& attention) const;
+  // Of a width that the ranks share: of a dense feed-forward, of each expert,
+  // of the shared experts.
+  int64_t PerRank(int64_t width) const { return width / tensor_; }
   // The vocabulary is padded up to a multiple of the ranks.
   int64_t VocabularyPerRank(const ModelGraph& graph) const;
 

@@ -4,6 +4,7 @@
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "tests/toy/published_shapes.h"
 #include "tests/toy/toy_hardware.h"
 #include "tests/toy/toy_models.h"
 
@@ -21,9 +22,9 @@ Fabric ToyFabric() {
 std::shared_ptr<const ModelGraph> Graph(int query_heads = 64, int kv_heads = 8,
                                         int64_t width = 28672) {
   ModelGraphSpec spec = mansard::testing::TinyGraph();
-  spec.layer_kinds[0].attention.query_heads = query_heads;
-  spec.layer_kinds[0].attention.kv_heads = kv_heads;
-  spec.layer_kinds[0].feed_forward.intermediate_size = width;
+  GroupedOf(spec.layer_kinds[0]).query_heads = query_heads;
+  GroupedOf(spec.layer_kinds[0]).kv_heads = kv_heads;
+  DenseOf(spec.layer_kinds[0]).intermediate_size = width;
   spec.vocabulary_size = 128257;
   return mansard::testing::BuildGraph(spec);
 }
@@ -53,9 +54,9 @@ TEST(Layout, ShardsHeadsWidthAndVocabulary) {
         Layout::Create({.tensor = c.tensor}, *graph, ToyFabric(), violations);
     ASSERT_TRUE(layout.has_value()) << violations.ToStatus();
     const LayerKind& kind = graph->spec().layer_kinds[0];
-    EXPECT_EQ(layout->KvHeadsPerRank(kind.attention), c.want_kv);
+    EXPECT_EQ(layout->KvHeadsPerRank(GroupedOf(kind)), c.want_kv);
     EXPECT_EQ(layout->QueryHeadsPerRank(kind.attention), c.want_query);
-    EXPECT_EQ(layout->IntermediatePerRank(kind.feed_forward), c.want_width);
+    EXPECT_EQ(layout->PerRank(DenseOf(kind).intermediate_size), c.want_width);
     EXPECT_EQ(layout->VocabularyPerRank(*graph), c.want_vocabulary);
     EXPECT_EQ(layout->tensor_tier().has_value(), c.tensor > 1);
   }
@@ -75,6 +76,51 @@ TEST(Layout, NamesTheRuleAndTheLegalSizes) {
               HasSubstr("exceeds the 8 devices of one node of fabric "
                         "\"toy-fabric\"; allowed: 1, 2, 4, 8"));
   EXPECT_THAT(ErrorOf({.tensor = -2}, *Graph()), HasSubstr("is -2"));
+}
+
+TEST(Layout, LatentVectorsAreOnEveryRankHeadsAndExpertsAreShared) {
+  const auto graph =
+      mansard::testing::BuildGraph(mansard::testing::DeepSeekV3());
+  for (int tensor : {1, 2, 4, 8}) {
+    Violations violations;
+    const auto layout =
+        Layout::Create({.tensor = tensor}, *graph, ToyFabric(), violations);
+    ASSERT_TRUE(layout.has_value()) << violations.ToStatus();
+    const LayerKind& kind = graph->spec().layer_kinds[1];
+    EXPECT_EQ(layout->KvElementsPerRank(kind.attention), 512 + 64);
+    EXPECT_EQ(layout->QueryHeadsPerRank(kind.attention), 128 / tensor);
+    EXPECT_EQ(layout->PerRank(2048), 2048 / tensor);
+  }
+  // Grouped heads: shared until there is one a rank.
+  const auto grouped = Graph(64, 4);
+  for (const auto& [tensor, heads] :
+       {std::pair(1, 4), {2, 2}, {4, 1}, {8, 1}}) {
+    Violations violations;
+    const auto layout =
+        Layout::Create({.tensor = tensor}, *grouped, ToyFabric(), violations);
+    ASSERT_TRUE(layout.has_value()) << violations.ToStatus();
+    EXPECT_EQ(
+        layout->KvElementsPerRank(grouped->spec().layer_kinds[0].attention),
+        2 * heads * 6);
+  }
+}
+
+TEST(Layout, NamesTheRuleThatExpertsAndLatentHeadsBreak) {
+  ModelGraphSpec moe = mansard::testing::TinyMoeGraph();
+  auto& experts = std::get<MixtureOfExperts>(moe.layer_kinds[0].feed_forward);
+  experts.expert_intermediate_size = 6;
+  EXPECT_EQ(ErrorOf({.tensor = 4}, *mansard::testing::BuildGraph(moe)),
+            "tensor_size: is 4, which does not divide the experts' width, 6; "
+            "allowed: 1, 2");
+  experts.expert_intermediate_size = 8;
+  experts.shared_intermediate_size = 10;
+  EXPECT_EQ(ErrorOf({.tensor = 4}, *mansard::testing::BuildGraph(moe)),
+            "tensor_size: is 4, which does not divide the shared experts' "
+            "width, 10; allowed: 1, 2");
+  EXPECT_EQ(ErrorOf({.tensor = 8}, *mansard::testing::BuildGraph(
+                                       mansard::testing::TinyLatentGraph())),
+            "tensor_size: is 8, which does not divide the query heads, 4; "
+            "allowed: 1, 2, 4");
 }
 
 TEST(Layout, NamesEverySizeThatIsNotModelled) {

@@ -3,27 +3,15 @@
 #include <cmath>
 #include <cstdint>
 #include <string>
+#include <utility>
 
 #include "absl/strings/string_view.h"
+#include "model/estimate/advice.h"
 #include "model/ops/op.h"
 #include "model/price/resource.h"
 
 namespace mansard::server {
 namespace {
-
-v1::Bound ToProto(model::Bound bound) {
-  switch (bound) {
-    case model::Bound::kCompute:
-      return v1::BOUND_COMPUTE;
-    case model::Bound::kMemory:
-      return v1::BOUND_MEMORY;
-    case model::Bound::kCommunication:
-      return v1::BOUND_COMMUNICATION;
-    case model::Bound::kOverhead:
-      return v1::BOUND_OVERHEAD;
-  }
-  return v1::BOUND_UNSPECIFIED;
-}
 
 v1::Tier ToProto(model::Tier tier) {
   switch (tier) {
@@ -70,29 +58,6 @@ void AddResourceTimes(const model::OpTime& time, v1::OpEstimate& proto) {
   }
 }
 
-void ToProto(const model::Op& op, const model::OpTime& time,
-             const model::ModelGraph& graph, v1::OpEstimate& proto) {
-  proto.set_op(model::OpName(op, graph));
-  proto.set_op_kind(Text(model::OpKindName(op.kind)));
-  proto.set_shape(model::ShapeText(op));
-  proto.set_repeat_count(op.repeat);
-  ToProto(op.work, *proto.mutable_work());
-  proto.set_time_seconds(time.estimate.value());
-  proto.set_floor_seconds(time.floor.value());
-  proto.set_overlapped_seconds(time.overlapped.value());
-  proto.set_serial_seconds(time.serial.value());
-  proto.set_p10_seconds(time.p10.value());
-  proto.set_p90_seconds(time.p90.value());
-  AddResourceTimes(time, proto);
-  proto.set_limiting_resource(Text(model::ResourceName(time.limiting)));
-  proto.set_bound(ToProto(model::BoundOf(time.limiting)));
-  proto.set_efficiency_ratio(Ratio(time.floor.value(), time.estimate.value()));
-  if (time.family != nullptr) proto.set_kernel_family(time.family->id);
-  proto.set_tier(ToProto(time.tier));
-  proto.set_extrapolated(time.extrapolated);
-  proto.set_raised_to_floor(time.raised_to_floor);
-}
-
 void ToProto(const model::WaterfallTier& tier, model::WaterfallRow row,
              model::Seconds step, v1::WaterfallTier& proto) {
   proto.set_tier(Text(model::WaterfallRowName(row)));
@@ -112,7 +77,7 @@ void AddBoundShares(const model::PhaseEstimate& phase,
                     v1::PhaseEstimate& proto) {
   for (int i = 0; i < model::kBoundCount; ++i) {
     v1::PhaseEstimate::BoundShare& share = *proto.add_bound_shares();
-    share.set_bound(ToProto(static_cast<model::Bound>(i)));
+    share.set_bound(BoundToProto(static_cast<model::Bound>(i)));
     share.set_time_ratio(
         Ratio(phase.bound_times[static_cast<size_t>(i)].value(),
               phase.estimate.value()));
@@ -129,13 +94,51 @@ void AddWaterfall(const model::PhaseEstimate& phase, v1::PhaseEstimate& proto) {
 
 }  // namespace
 
-void ToProto(const model::Estimate& estimate, const model::ModelGraph& graph,
+v1::Bound BoundToProto(model::Bound bound) {
+  switch (bound) {
+    case model::Bound::kCompute:
+      return v1::BOUND_COMPUTE;
+    case model::Bound::kMemory:
+      return v1::BOUND_MEMORY;
+    case model::Bound::kCommunication:
+      return v1::BOUND_COMMUNICATION;
+    case model::Bound::kOverhead:
+      return v1::BOUND_OVERHEAD;
+  }
+  return v1::BOUND_UNSPECIFIED;
+}
+
+void ToProto(const model::Op& op, const model::OpTime& time, std::string name,
+             const model::Device& device, v1::OpEstimate& proto) {
+  proto.set_op(std::move(name));
+  proto.set_op_kind(Text(model::OpKindName(op.kind)));
+  proto.set_shape(model::ShapeText(op));
+  proto.set_repeat_count(op.repeat);
+  ToProto(op.work, *proto.mutable_work());
+  proto.set_time_seconds(time.estimate.value());
+  proto.set_floor_seconds(time.floor.value());
+  proto.set_overlapped_seconds(time.overlapped.value());
+  proto.set_serial_seconds(time.serial.value());
+  proto.set_p10_seconds(time.p10.value());
+  proto.set_p90_seconds(time.p90.value());
+  AddResourceTimes(time, proto);
+  proto.set_limiting_resource(Text(model::ResourceName(time.limiting)));
+  proto.set_bound(BoundToProto(model::BoundOf(time.limiting)));
+  proto.set_efficiency_ratio(Ratio(time.floor.value(), time.estimate.value()));
+  if (time.family != nullptr) proto.set_kernel_family(time.family->id);
+  proto.set_tier(ToProto(time.tier));
+  proto.set_extrapolated(time.extrapolated);
+  proto.set_raised_to_floor(time.raised_to_floor);
+  proto.set_advice(model::AdviceFor(op, time, device));
+}
+
+void ToProto(const model::Estimate& estimate, const model::Target& target,
              EstimateParts parts, v1::PhaseEstimate& proto) {
   const model::PhaseEstimate& phase = estimate.phase;
   proto.set_phase(Text(model::PhaseName(phase.phase)));
   proto.set_time_seconds(phase.estimate.value());
   AddBoundShares(phase, proto);
-  proto.set_bound(ToProto(phase.bound));
+  proto.set_bound(BoundToProto(phase.bound));
   proto.set_model_flops_utilization_ratio(phase.model_flops_utilization);
   proto.set_memory_bandwidth_utilization_ratio(
       phase.memory_bandwidth_utilization);
@@ -149,7 +152,9 @@ void ToProto(const model::Estimate& estimate, const model::ModelGraph& graph,
   if (parts.waterfall) AddWaterfall(phase, proto);
   if (!parts.ops) return;
   for (size_t i = 0; i < estimate.ops.size(); ++i) {
-    ToProto(estimate.ops[i], estimate.times[i], graph, *proto.add_ops());
+    ToProto(estimate.ops[i], estimate.times[i],
+            model::OpName(estimate.ops[i], target.graph()),
+            target.hardware().device(), *proto.add_ops());
   }
 }
 

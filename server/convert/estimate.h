@@ -1,13 +1,19 @@
 // Answers to the wire. Cannot fail.
 #pragma once
 
+#include <string>
+
 #include "mansard/v1/estimate.pb.h"
 #include "model/estimate/estimate.h"
 #include "server/convert/read_mask.h"
 
 namespace mansard::server {
 
-void ToProto(const model::Estimate& estimate, const model::ModelGraph& graph,
+v1::Bound BoundToProto(model::Bound bound);
+// `name`: of the op. With the advice that follows from its time.
+void ToProto(const model::Op& op, const model::OpTime& time, std::string name,
+             const model::Device& device, v1::OpEstimate& proto);
+void ToProto(const model::Estimate& estimate, const model::Target& target,
              EstimateParts parts, v1::PhaseEstimate& proto);
 void ToProto(const model::MemoryFootprint& memory, v1::MemoryFootprint& proto);
 

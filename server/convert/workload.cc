@@ -26,8 +26,41 @@ model::Parallelism FromProto(const v1::Parallelism& proto) {
           .nodes = proto.node_count()};
 }
 
+std::optional<model::ExpertRouting> RoutingFromProto(
+    const v1::ExpertRouting& proto, model::Violations& violations) {
+  using Kind = model::ExpertRouting::Kind;
+  model::ExpertRouting routing;
+  routing.shares.assign(proto.expert_shares().begin(),
+                        proto.expert_shares().end());
+  switch (proto.kind()) {
+    case v1::ExpertRouting::KIND_UNSPECIFIED:
+    case v1::ExpertRouting::KIND_INDEPENDENT:
+      routing.kind = Kind::kIndependent;
+      break;
+    case v1::ExpertRouting::KIND_SPREAD:
+      routing.kind = Kind::kSpread;
+      break;
+    case v1::ExpertRouting::KIND_HISTOGRAM:
+      routing.kind = Kind::kHistogram;
+      return routing;
+    default:  // Of a newer version: proto3 lets any number through.
+      violations.Add("kind", absl::StrCat("is ", static_cast<int>(proto.kind()),
+                                          "; allowed: KIND_INDEPENDENT, "
+                                          "KIND_SPREAD, KIND_HISTOGRAM"));
+      return std::nullopt;
+  }
+  if (!routing.shares.empty()) {
+    violations.Add("expert_shares",
+                   absl::StrCat("has ", routing.shares.size(),
+                                " entries; only KIND_HISTOGRAM takes any"));
+    return std::nullopt;
+  }
+  return routing;
+}
+
 std::optional<model::ForwardPass> FromProto(const v1::ForwardPass& proto,
                                             int64_t max_context,
+                                            std::optional<int> experts,
                                             model::Violations& violations) {
   std::vector<model::RequestGroup> groups;
   bool roles_known = true;
@@ -49,6 +82,14 @@ std::optional<model::ForwardPass> FromProto(const v1::ForwardPass& proto,
   }
   std::optional<model::ForwardPass> pass =
       model::ForwardPass::Create(std::move(groups), max_context, violations);
+  std::optional<model::ExpertRouting> routing;
+  {
+    const model::Violations::Scope scope(violations, "expert_routing");
+    routing = RoutingFromProto(proto.expert_routing(), violations);
+    if (pass.has_value() && routing.has_value() && experts.has_value()) {
+      pass = pass->WithRouting(*std::move(routing), *experts, violations);
+    }
+  }
   if (!roles_known) return std::nullopt;
   return pass;
 }

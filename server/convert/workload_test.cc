@@ -17,7 +17,7 @@ TEST(ForwardPassFromProto, TakesEveryField) {
   proto.mutable_groups(1)->set_request_count(2);
   proto.mutable_groups(1)->set_new_token_count(128);
   model::Violations violations;
-  const auto pass = FromProto(proto, 1000, violations);
+  const auto pass = FromProto(proto, 1000, 0, violations);
   ASSERT_TRUE(pass.has_value());
   ASSERT_EQ(pass->groups().size(), 2u);
   EXPECT_EQ(pass->groups()[0].role, model::Role::kDecode);
@@ -35,7 +35,7 @@ TEST(ForwardPassFromProto, RefusesARoleThatItDoesNotKnow) {
     proto.mutable_groups(0)->set_request_count(1);
     proto.mutable_groups(0)->set_new_token_count(1);
     model::Violations violations;
-    EXPECT_FALSE(FromProto(proto, 1000, violations).has_value());
+    EXPECT_FALSE(FromProto(proto, 1000, 0, violations).has_value());
     ASSERT_EQ(violations.all().size(), 1u);
     EXPECT_EQ(violations.all()[0].field, "groups[0].role");
   }

@@ -13,6 +13,7 @@
 #include "server/catalog/resource_name.h"
 #include "server/error.h"
 #include "server/handlers/errors.h"
+#include "server/version.h"
 
 namespace mansard::server {
 namespace {
@@ -72,6 +73,18 @@ absl::StatusOr<std::string> IdOf(absl::string_view name,
 }
 
 }  // namespace
+
+absl::Status GetServerInfo(CallContext& call,
+                           const v1::GetServerInfoRequest& /*request*/,
+                           v1::ServerInfo& response) {
+  const auto count = [](const auto& entries) {
+    return static_cast<int32_t>(entries.size());
+  };
+  response.set_server_version(kVersion);
+  response.set_model_graph_count(count(call.snapshot().graphs()));
+  response.set_hardware_profile_count(count(call.snapshot().profiles()));
+  return absl::OkStatus();
+}
 
 absl::Status GetModelGraph(CallContext& call,
                            const v1::GetModelGraphRequest& request,

@@ -10,6 +10,9 @@ namespace mansard::server {
 inline constexpr int kDefaultPageSize = 50;
 inline constexpr int kMaxPageSize = 500;
 
+absl::Status GetServerInfo(CallContext& call,
+                           const v1::GetServerInfoRequest& request,
+                           v1::ServerInfo& response);
 absl::Status GetModelGraph(CallContext& call,
                            const v1::GetModelGraphRequest& request,
                            v1::ModelGraph& response);

@@ -98,7 +98,7 @@ TEST_F(CatalogTest, UnknownNamesGetTheClosest) {
                        Parse<v1::GetHardwareProfileRequest>(
                            "name: 'hardwareProfiles/something-else-entirely'"),
                        &profile));
-  EXPECT_THAT(facts.message, HasSubstr("known: a100-sxm-80gb, "));
+  EXPECT_THAT(facts.message, HasSubstr("known: a10, a100-pcie-40gb, "));
 }
 
 TEST_F(CatalogTest, ANameOfAnotherCollectionIsInvalid) {

@@ -18,6 +18,10 @@ std::string WholeBytes(model::Bytes bytes) {
   return absl::StrCat(std::llround(bytes.value()));
 }
 
+std::string NameOf(const model::HardwareProfile& hardware) {
+  return hardware.id().empty() ? "inline" : hardware.id();
+}
+
 // The tier without a collective family; empty where formats are the trouble.
 std::optional<model::LinkTier> TierWithoutCollectives(
     const model::TargetSpec& spec, model::Format weights,
@@ -38,29 +42,40 @@ std::optional<model::LinkTier> TierWithoutCollectives(
 
 }  // namespace
 
+absl::Status PrecisionUnsupported(const absl::Status& error,
+                                  model::Format activations,
+                                  const model::HardwareProfile& hardware) {
+  return ErrorBuilder(absl::StatusCode::kFailedPrecondition,
+                      "PRECISION_UNSUPPORTED")
+      .Message(error.message())
+      .Metadata("precision", model::TraitsOf(activations).name)
+      .Metadata("hardware", NameOf(hardware))
+      .Metadata("supported", hardware.device().TensorFormatNames())
+      .Build();
+}
+
+absl::Status CollectiveUnsupported(const absl::Status& error,
+                                   model::LinkTier tier,
+                                   const model::KernelStack& stack,
+                                   const model::HardwareProfile& hardware) {
+  return ErrorBuilder(absl::StatusCode::kFailedPrecondition,
+                      "COLLECTIVE_UNSUPPORTED")
+      .Message(error.message())
+      .Metadata("tier", model::LinkTierName(tier))
+      .Metadata("kernel_stack", stack.spec().id)
+      .Metadata("hardware", NameOf(hardware))
+      .Build();
+}
+
 absl::Status TargetUnsupported(const absl::Status& error,
                                const model::TargetSpec& spec) {
   const model::Precision& own = spec.graph->spec().native_precision;
   const model::Format weights = spec.weights.value_or(own.weights);
   const model::Format activations = spec.activations.value_or(own.activations);
-  const std::string& id = spec.hardware->id();
-  const std::string hardware = id.empty() ? "inline" : id;
   if (const auto tier = TierWithoutCollectives(spec, weights, activations)) {
-    return ErrorBuilder(absl::StatusCode::kFailedPrecondition,
-                        "COLLECTIVE_UNSUPPORTED")
-        .Message(error.message())
-        .Metadata("tier", model::LinkTierName(*tier))
-        .Metadata("kernel_stack", spec.stack->spec().id)
-        .Metadata("hardware", hardware)
-        .Build();
+    return CollectiveUnsupported(error, *tier, *spec.stack, *spec.hardware);
   }
-  return ErrorBuilder(absl::StatusCode::kFailedPrecondition,
-                      "PRECISION_UNSUPPORTED")
-      .Message(error.message())
-      .Metadata("precision", model::TraitsOf(activations).name)
-      .Metadata("hardware", hardware)
-      .Metadata("supported", spec.hardware->device().TensorFormatNames())
-      .Build();
+  return PrecisionUnsupported(error, activations, *spec.hardware);
 }
 
 absl::Status ModelDoesNotFit(const model::MemoryFootprint& memory) {

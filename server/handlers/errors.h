@@ -13,6 +13,14 @@ namespace mansard::server {
 // price collectives over the link that the devices share.
 absl::Status TargetUnsupported(const absl::Status& error,
                                const model::TargetSpec& spec);
+// FAILED_PRECONDITION with the reason of that name; `error` has the message.
+absl::Status PrecisionUnsupported(const absl::Status& error,
+                                  model::Format activations,
+                                  const model::HardwareProfile& hardware);
+absl::Status CollectiveUnsupported(const absl::Status& error,
+                                   model::LinkTier tier,
+                                   const model::KernelStack& stack,
+                                   const model::HardwareProfile& hardware);
 // FAILED_PRECONDITION MODEL_DOES_NOT_FIT.
 absl::Status ModelDoesNotFit(const model::MemoryFootprint& memory);
 // INVALID_ARGUMENT ARCHITECTURE_UNSUPPORTED. `message` names the closest.

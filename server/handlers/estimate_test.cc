@@ -9,12 +9,9 @@
 namespace mansard::testing {
 namespace {
 
-using ::testing::AllOf;
 using ::testing::Contains;
 using ::testing::HasSubstr;
-using ::testing::IsEmpty;
 using ::testing::MatchesRegex;
-using ::testing::Not;
 
 constexpr char kDecode[] = R"pb(
   target {

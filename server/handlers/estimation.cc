@@ -23,7 +23,7 @@ absl::Status Answer(CallContext& call, const Subject& subject, bool require_fit,
   call.metrics().RecordPrediction(subject.target.graph().spec().id,
                                   subject.target.hardware().id(),
                                   estimate.phase);
-  ToProto(estimate, subject.target.graph(), subject.parts,
+  ToProto(estimate, subject.target, subject.parts,
           *response.mutable_estimate());
   ToProto(estimate.memory, *response.mutable_memory());
   ToProto(subject, estimate, *response.mutable_resolution());

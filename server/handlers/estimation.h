@@ -9,7 +9,7 @@ namespace mansard::server {
 
 inline constexpr int kMaxBatchRequests = 1000;
 // Of one answer: what a batch with per-op rows may grow to.
-inline constexpr size_t kMaxResponseBytes = 64 * 1024 * 1024;
+inline constexpr size_t kMaxResponseBytes = size_t{64} << 20;
 
 absl::Status Estimate(CallContext& call, const v1::EstimateRequest& request,
                       v1::EstimateResponse& response);

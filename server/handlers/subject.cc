@@ -9,13 +9,13 @@
 #include "absl/strings/str_format.h"
 #include "model/base/status_macros.h"
 #include "model/io/graph_io.h"
-#include "model/io/profile_io.h"
 #include "model/io/revision.h"
 #include "server/catalog/errors.h"
 #include "server/catalog/resource_name.h"
 #include "server/convert/workload.h"
 #include "server/error.h"
 #include "server/handlers/errors.h"
+#include "server/handlers/hardware_choice.h"
 #include "server/version.h"
 
 namespace mansard::server {
@@ -23,14 +23,6 @@ namespace {
 
 // A graph whose longest context is not known bounds nothing.
 constexpr int64_t kNoContextLimit = int64_t{1} << 62;
-
-// A graph or profile with the revision to show. `value` is null where the
-// request breaks a rule.
-template <class T>
-struct Found {
-  std::shared_ptr<const T> value;
-  std::string revision;
-};
 
 absl::StatusOr<Found<model::ModelGraph>> FindGraph(
     const Snapshot& snapshot, const v1::Target& target,
@@ -66,81 +58,19 @@ absl::StatusOr<Found<model::ModelGraph>> FindGraph(
   return found;
 }
 
-absl::StatusOr<Found<model::HardwareProfile>> FindProfile(
-    const Snapshot& snapshot, const v1::Target& target,
-    model::Violations& violations) {
-  Found<model::HardwareProfile> found;
-  switch (target.hardware_case()) {
-    case v1::Target::kHardwareProfile: {
-      const auto id =
-          ParseResourceName(target.hardware_profile(), kHardwareProfiles,
-                            "hardware_profile", violations);
-      if (!id.has_value()) return found;
-      ASSIGN_OR_RETURN(const ProfileEntry* entry, snapshot.FindProfile(*id));
-      found.value = entry->profile;
-      found.revision = absl::StrCat(ResourceName(kHardwareProfiles, *id), "@",
-                                    entry->proto.revision_id());
-      return found;
-    }
-    case v1::Target::kInlineHardwareProfile: {
-      const model::Violations::Scope scope(violations,
-                                           "inline_hardware_profile");
-      std::optional<model::HardwareProfile> profile = model::ProfileFromProto(
-          target.inline_hardware_profile(), "", snapshot.fabrics(), violations);
-      if (!profile.has_value()) return found;
-      found.revision = absl::StrCat(
-          "inline@", model::ProfileToProto(*profile).revision_id());
-      found.value =
-          std::make_shared<const model::HardwareProfile>(*std::move(profile));
-      return found;
-    }
-    case v1::Target::HARDWARE_NOT_SET:
-      violations.Add(
-          "hardware_profile",
-          "is required: hardwareProfiles/{id}, or inline_hardware_profile");
-      return found;
-  }
-  return found;
-}
-
-// The stack and the fabric of the profile that the target names.
-absl::Status FindParts(const v1::Target& target, model::TargetSpec& spec) {
-  spec.stack = spec.hardware->FindStack(target.kernel_stack());
-  if (spec.stack == nullptr) {
-    std::vector<std::string> known;
-    for (const model::KernelStack& stack : spec.hardware->stacks()) {
-      known.push_back(stack.spec().id);
-    }
-    return KernelStackNotFound(target.kernel_stack(), known);
-  }
-  spec.fabric = spec.hardware->FindFabric(target.fabric());
-  if (spec.fabric == nullptr) {
-    std::vector<std::string> known;
-    for (const model::Fabric& fabric : spec.hardware->fabrics()) {
-      known.push_back(fabric.spec().id);
-    }
-    return FabricNotFound(target.fabric(), known);
-  }
-  return absl::OkStatus();
-}
-
 void TakeOptions(const v1::Target& target, model::TargetSpec& spec,
                  model::Violations& violations) {
   spec.parallelism = FromProto(target.parallelism());
-  const v1::Precision& precision = target.precision();
-  spec.weights = model::FormatFromProto(precision.weights(),
-                                        "precision.weights", violations);
-  spec.activations = model::FormatFromProto(
-      precision.activations(), "precision.activations", violations);
-  spec.kv_cache = model::FormatFromProto(precision.kv_cache(),
-                                         "precision.kv_cache", violations);
+  TakeFormats(target.precision(), spec, violations);
   if (target.has_kv_head_count()) spec.kv_heads = target.kv_head_count();
+  spec.unfused_attention = target.unfused_attention();
 }
 
 struct ResolvedTarget {
   // Empty where a rule is broken or something is not found.
   std::optional<model::Target> target;
   int64_t max_context = kNoContextLimit;
+  std::optional<int> experts;  // Empty where the graph is not known.
   std::string model_graph_revision;
   std::string hardware_profile_revision;
   // The first thing that is not found or not supported.
@@ -160,7 +90,10 @@ ResolvedTarget ResolveTarget(const Snapshot& snapshot, const v1::Target& target,
   if (graph.ok()) {
     spec.graph = graph->value;
     resolved.model_graph_revision = graph->revision;
-    if (spec.graph) resolved.max_context = spec.graph->spec().max_context;
+    if (spec.graph) {
+      resolved.max_context = spec.graph->spec().max_context;
+      resolved.experts = spec.graph->ExpertCount();
+    }
   } else {
     fail(graph.status());
   }
@@ -197,7 +130,15 @@ std::string HashOf(const model::Target& target, const model::ForwardPass& pass,
       model::TraitsOf(precision.activations).name, " ",
       model::TraitsOf(precision.kv_cache).name, "\nkv heads");
   for (const model::LayerKind& kind : target.graph().spec().layer_kinds) {
-    absl::StrAppend(&text, " ", kind.attention.kv_heads);
+    if (const auto* grouped =
+            std::get_if<model::GroupedQueryAttention>(&kind.attention)) {
+      absl::StrAppend(&text, " ", grouped->kv_heads);
+    }
+  }
+  absl::StrAppend(&text, "\nfused ", target.fusion().attention, "\nrouting ",
+                  static_cast<int>(pass.routing().kind));
+  for (double share : pass.routing().shares) {
+    absl::StrAppend(&text, " ", share);
   }
   for (const model::RequestGroup& group : pass.groups()) {
     absl::StrAppend(
@@ -241,7 +182,8 @@ absl::StatusOr<Subject> Resolve(const Snapshot& snapshot,
   std::optional<model::ForwardPass> pass;
   if (request.has_forward_pass()) {
     const model::Violations::Scope scope(violations, "forward_pass");
-    pass = FromProto(request.forward_pass(), resolved.max_context, violations);
+    pass = FromProto(request.forward_pass(), resolved.max_context,
+                     resolved.experts, violations);
   } else {
     violations.Add("forward_pass", "is required");
   }

@@ -124,6 +124,8 @@ class CliTest(unittest.TestCase):
 def shape_of(text):
     """An estimate's text without what pricing constants decide: times, units,
     bounds, bars, revisions, column widths. Words and shapes of work stay."""
+    # What is advised follows what limits an op.
+    text = re.sub(r"(advice: .*\n( {8}.*\n)*)+", "advice: <advice>\n", text)
     text = re.sub(r"\n {20,}", " ", text)  # Wrapped by column widths.
     text = re.sub(r"@[0-9a-f]{12}", "@<revision>", text)
     text = re.sub(r" +#+", "", text)

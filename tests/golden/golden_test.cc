@@ -45,8 +45,8 @@ std::string AllStages(const model::Target& target,
 
 model::Target ToyTarget(int tensor) {
   model::ModelGraphSpec spec = TinyGraph();
-  spec.layer_kinds[0].attention.qk_norm = true;
-  spec.layer_kinds[0].attention.qkv_bias = true;
+  GroupedOf(spec.layer_kinds[0]).qk_norm = true;
+  GroupedOf(spec.layer_kinds[0]).qkv_bias = true;
   return BuildTarget(TargetOn(BuildGraph(spec), ToyHardware().Build(), tensor));
 }
 
@@ -65,6 +65,21 @@ TEST(Golden, ToyFp8) {
       TargetOn(BuildGraph(TinyGraph()), ToyHardware().Build());
   spec.weights = spec.activations = model::Format::kFp8E4m3;
   ExpectGolden("toy_fp8", AllStages(BuildTarget(spec), PrefillPass(2, 32)));
+}
+
+TEST(Golden, ToyExpertsOnTwoRanks) {
+  const model::Target target = BuildTarget(
+      TargetOn(BuildGraph(TinyMoeGraph()), ToyHardware().Build(), 2));
+  ExpectGolden("toy_moe_tp2", AllStages(target, DecodePass(3, 100)));
+}
+
+// A prompt expands its keys and values, decodes work on the latent vectors.
+TEST(Golden, ToyLatentMixed) {
+  const model::Target target = BuildTarget(
+      TargetOn(BuildGraph(TinyLatentGraph()), ToyHardware().Build()));
+  ExpectGolden("toy_mla_mixed",
+               AllStages(target, BuildPass({{Role::kPrefill, 1, 64, 32},
+                                            {Role::kDecode, 4, 2, 50}})));
 }
 
 TEST(Golden, Llama70bOnEightH100) {

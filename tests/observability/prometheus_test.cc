@@ -33,7 +33,8 @@ int FreePort() {
   sockaddr_in address = {};
   address.sin_family = AF_INET;
   address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  bind(fd, reinterpret_cast<sockaddr*>(&address), sizeof(address));
+  EXPECT_EQ(bind(fd, reinterpret_cast<sockaddr*>(&address), sizeof(address)),
+            0);
   socklen_t size = sizeof(address);
   getsockname(fd, reinterpret_cast<sockaddr*>(&address), &size);
   close(fd);
@@ -65,7 +66,7 @@ class PrometheusTest : public ::testing::Test {
         absl::StrCat(MANSARD_SOURCE_DIR, "/deploy/prometheus/prometheus.yml"));
     EXPECT_THAT(shipped, HasSubstr(kConfigTarget));
     EXPECT_THAT(shipped, HasSubstr("scrape_interval: 15s"));
-    const std::string path = (folder_ / "prometheus.yml").string();
+    std::string path = (folder_ / "prometheus.yml").string();
     std::ofstream(path) << absl::StrReplaceAll(
         shipped, {{kConfigTarget, target},
                   {"scrape_interval: 15s", "scrape_interval: 200ms"},

@@ -1,32 +1,22 @@
 #include "tests/reference/reference_counter.h"
 
-#include <set>
-#include <tuple>
-#include <vector>
+#include <variant>
+
+#include "tests/reference/attention_counter.h"
+#include "tests/reference/expert_draws.h"
 
 namespace mansard::testing {
 namespace {
 
-using model::GroupedQueryAttention;
 using model::LayerKind;
 using model::RequestGroup;
 using model::Role;
 
-// Marks elements of one matrix; each counts once.
-class Touched {
- public:
-  void Mark(int64_t row, int64_t column) { marks_.insert({row, column}); }
-  int64_t count() const { return static_cast<int64_t>(marks_.size()); }
-
- private:
-  std::set<std::pair<int64_t, int64_t>> marks_;
-};
-
 class Counter {
  public:
   Counter(const model::ModelGraph& graph, const model::ForwardPass& pass,
-          int tensor, int rank)
-      : graph_(graph), pass_(pass), tensor_(tensor), rank_(rank) {
+          const ReferenceOptions& options)
+      : graph_(graph), pass_(pass), options_(options), tally_(options.formats) {
     for (const RequestGroup& group : pass.groups()) {
       for (int64_t r = 0; r < group.request_count; ++r) {
         for (int64_t t = 0; t < group.new_tokens; ++t) ++tokens_;
@@ -35,191 +25,131 @@ class Counter {
   }
 
   std::map<std::string, ReferenceWork> Run() {
-    const int64_t hidden = graph_.spec().hidden_size;
-    Embedding(hidden);
+    Embedding();
     bool first = true;
     for (int index : graph_.spec().layer_kind_indexes) {
-      const LayerKind& kind =
-          graph_.spec().layer_kinds[static_cast<size_t>(index)];
-      Norm(first ? "input_norm" : "attention_norm", tokens_, hidden, !first);
+      Layer(graph_.spec().layer_kinds[static_cast<size_t>(index)], first);
       first = false;
-      Attention(kind.attention, hidden);
-      AllReduce("attention_all_reduce", hidden);
-      Norm("ffn_norm", tokens_, hidden, true);
-      FeedForward(kind.feed_forward, hidden);
-      AllReduce("ffn_all_reduce", hidden);
     }
-    Norm("final_norm", tokens_, hidden, true);
-    Head(hidden);
-    return work_;
+    tally_.Norm("final_norm", tokens_, hidden_, true);
+    Head();
+    return tally_.work();
   }
 
  private:
-  void Linear(const std::string& part, int64_t rows, int64_t outputs,
-              int64_t inputs, bool bias) {
-    ReferenceWork& work = work_[part];
-    Touched weights, in, out;
-    for (int64_t m = 0; m < rows; ++m) {
-      for (int64_t n = 0; n < outputs; ++n) {
-        out.Mark(m, n);
-        for (int64_t k = 0; k < inputs; ++k) {
-          ++work.multiply_adds;
-          in.Mark(m, k);
-          weights.Mark(n, k);
-        }
-      }
+  void Layer(const LayerKind& kind, bool first) {
+    tally_.Norm(first ? "input_norm" : "attention_norm", tokens_, hidden_,
+                !first);
+    std::visit(AttentionCounter(pass_, options_, hidden_, tally_),
+               kind.attention);
+    if (!kind.parallel) {
+      AllReduce("attention_all_reduce");
+      tally_.Norm("ffn_norm", tokens_, hidden_, true);
     }
-    work.weights += weights.count() + (bias ? outputs : 0);
-    work.activations_in += in.count();
-    work.activations_out += out.count();
+    std::visit([this](const auto& ffn) { FeedForward(ffn); },
+               kind.feed_forward);
+    // Both outputs are summed before the ranks are.
+    if (kind.parallel) tally_.Move("parallel_sum", tokens_, hidden_, 2, 1);
+    AllReduce("ffn_all_reduce");
   }
 
-  void Embedding(int64_t hidden) {
-    ReferenceWork& work = work_["embedding"];
+  void Embedding() {
+    ReferenceWork& work = tally_.Of("embedding");
     for (int64_t t = 0; t < tokens_; ++t) {
-      for (int64_t h = 0; h < hidden; ++h) {
-        ++work.weights;  // Over all ranks: each finds its share of the rows.
-        ++work.activations_out;
+      for (int64_t h = 0; h < hidden_; ++h) {
+        work.weights += ElementSize(options_.formats.native);
+        work.activations_out += ElementSize(options_.formats.hidden);
       }
     }
-    AllReduce("embedding_all_reduce", hidden);
+    AllReduce("embedding_all_reduce");
   }
 
-  void Norm(const std::string& part, int64_t rows, int64_t columns,
-            bool residual) {
-    ReferenceWork& work = work_[part];
-    for (int64_t r = 0; r < rows; ++r) {
-      for (int64_t c = 0; c < columns; ++c) {
-        work.activations_in += residual ? 2 : 1;
-        work.activations_out += residual ? 2 : 1;
-      }
-    }
-    for (int64_t c = 0; c < columns; ++c) ++work.weights;
-  }
-
-  void AllReduce(const std::string& part, int64_t columns) {
-    if (tensor_ == 1) return;
-    for (int64_t t = 0; t < tokens_; ++t) {
-      for (int64_t c = 0; c < columns; ++c) {
-        ++work_[part].message;
-        ++work_[part].activations_in;
-        ++work_[part].activations_out;
-      }
+  void AllReduce(const std::string& part) {
+    if (options_.tensor == 1) return;
+    tally_.Move(part, tokens_, hidden_, 1, 1);
+    for (int64_t e = 0; e < tokens_ * hidden_; ++e) {
+      tally_.Of(part).message += ElementSize(options_.formats.hidden);
     }
   }
 
-  // Query heads of this rank, in the order of the unsharded model.
-  std::vector<int> QueryHeads(const GroupedQueryAttention& attention) const {
-    std::vector<int> mine;
-    for (int q = 0; q < attention.query_heads; ++q) {
-      if (q * tensor_ / attention.query_heads == rank_) mine.push_back(q);
+  // This rank's share of a width.
+  int64_t Mine(int64_t width) const {
+    int64_t mine = 0;
+    for (int64_t i = 0; i < width; ++i) {
+      if (i * options_.tensor / width == options_.rank) ++mine;
     }
     return mine;
   }
 
-  void Attention(const GroupedQueryAttention& attention, int64_t hidden) {
-    const int size = attention.head_size;
-    const int group_size = attention.query_heads / attention.kv_heads;
-    const std::vector<int> queries = QueryHeads(attention);
-    std::set<int> kv_heads;
-    for (int q : queries) kv_heads.insert(q / group_size);
-    const int64_t query_width = static_cast<int64_t>(queries.size()) * size;
-    const int64_t kv_width = static_cast<int64_t>(kv_heads.size()) * size;
-
-    Linear("qkv_proj", tokens_, query_width + 2 * kv_width, hidden,
-           attention.qkv_bias);
-    if (attention.qk_norm) {
-      ReferenceWork& work = work_["qk_norm"];
-      for (int64_t t = 0; t < tokens_; ++t) {
-        for (int64_t c = 0; c < query_width + kv_width; ++c) {
-          ++work.activations_in;
-          ++work.activations_out;
-        }
-      }
-      work.weights += 2 * size;  // One vector for queries, one for keys.
-    }
-    for (int64_t t = 0; t < tokens_; ++t) {
-      for (int64_t c = 0; c < query_width + kv_width; ++c) {
-        ++work_["rope"].activations_in;
-        ++work_["rope"].activations_out;
-      }
-    }
-    for (const RequestGroup& group : pass_.groups()) {
-      for (int64_t r = 0; r < group.request_count; ++r) {
-        Scores(group, attention, queries, kv_heads);
-      }
-    }
-    Linear("o_proj", tokens_, hidden, query_width, attention.output_bias);
+  void Activation(const std::string& part, int64_t rows, int64_t width,
+                  bool gated) {
+    tally_.Move(part, rows, width, gated ? 2 : 1, 1);
+    for (int64_t e = 0; e < rows * width; ++e) ++tally_.Of(part).exponentials;
   }
 
-  // One request. Decode computes the masked scores of drafted tokens too: the
-  // drafts share one tile over the context; a window moves with it.
-  void Scores(const RequestGroup& group, const GroupedQueryAttention& attention,
-              const std::vector<int>& queries, const std::set<int>& kv_heads) {
-    ReferenceWork& work = work_["attention"];
-    const int64_t window = attention.sliding_window;
-    const int group_size = attention.query_heads / attention.kv_heads;
-    std::set<std::tuple<int, int64_t>> cached, fresh;
-    for (int64_t t = 0; t < group.new_tokens; ++t) {
-      const int64_t position = group.prior_tokens + t;
-      for (int q : queries) {
-        int64_t scores = 0;
-        for (int64_t p = 0; p < group.context(); ++p) {
-          const bool visible =
-              p <= position && (window == 0 || position - p < window);
-          if (!visible) continue;
-          ++scores;
-          auto& seen = p < group.prior_tokens ? cached : fresh;
-          seen.insert({q / group_size, p});
-        }
-        if (group.role == Role::kDecode) {
-          scores =
-              window == 0 ? group.context() : std::min(group.context(), window);
-        }
-        for (int64_t s = 0; s < scores; ++s) {
-          ++work.exponentials;
-          for (int d = 0; d < attention.head_size; ++d) {
-            work.multiply_adds += 2;  // Query times key, score times value.
-          }
-        }
-        work.activations_in += attention.head_size;
-        work.activations_out += attention.head_size;
-      }
-      for (size_t h = 0; h < kv_heads.size(); ++h) {
-        work.kv_write += 2 * attention.head_size;
-      }
-    }
-    work.kv_read +=
-        static_cast<int64_t>(cached.size()) * 2 * attention.head_size;
-    const int64_t new_kv =
-        static_cast<int64_t>(fresh.size()) * 2 * attention.head_size;
-    if (group.role == Role::kDecode) {
-      work.kv_read += new_kv;
-    } else {
-      work.activations_in += new_kv;
-    }
+  void FeedForward(const model::DenseFeedForward& feed_forward) {
+    const int64_t width = Mine(feed_forward.intermediate_size);
+    tally_.Linear("up_proj", "ffn_quantize", tokens_,
+                  feed_forward.gated ? 2 * width : width, hidden_,
+                  feed_forward.bias);
+    Activation("activation", tokens_, width, feed_forward.gated);
+    tally_.Linear("down_proj", "down_quantize", tokens_, hidden_, width,
+                  feed_forward.bias);
   }
 
-  void FeedForward(const model::DenseFeedForward& feed_forward,
-                   int64_t hidden) {
-    int64_t width = 0;
-    for (int64_t i = 0; i < feed_forward.intermediate_size; ++i) {
-      if (i * tensor_ / feed_forward.intermediate_size == rank_) ++width;
+  // Router and top-k on every rank, each expert's width shared out.
+  void FeedForward(const model::MixtureOfExperts& moe) {
+    tally_.Gemm("router", tokens_, moe.expert_count, hidden_, tally_.Wide());
+    tally_.Move("top_k", tokens_, moe.expert_count, 1, 0);
+    for (int64_t e = 0; e < tokens_ * moe.expert_count; ++e) {
+      ++tally_.Of("top_k").exponentials;
     }
-    const int64_t up = feed_forward.gated ? 2 * width : width;
-    Linear("up_proj", tokens_, up, hidden, feed_forward.bias);
-    for (int64_t t = 0; t < tokens_; ++t) {
-      for (int64_t c = 0; c < width; ++c) {
-        ReferenceWork& work = work_["activation"];
-        work.activations_in += feed_forward.gated ? 2 : 1;
-        ++work.activations_out;
-        ++work.exponentials;
-      }
-    }
-    Linear("down_proj", tokens_, hidden, width, feed_forward.bias);
+    const int64_t width = Mine(moe.expert_intermediate_size);
+    const int64_t rows = tokens_ * moe.experts_per_token;
+    // Experts read a token's vector from one matrix, routed or shared.
+    tally_.Quantize("ffn_quantize", tokens_, hidden_);
+    Experts("expert_up", moe, moe.gated ? 2 * width : width, hidden_,
+            moe.experts_per_token);
+    Activation("expert_activation", rows, width, moe.gated);
+    tally_.Quantize("expert_down_quantize", rows, width);
+    Experts("expert_down", moe, hidden_, width, 1);
+    tally_.Move("combine", tokens_, hidden_, moe.experts_per_token, 1);
+    if (moe.shared_intermediate_size == 0) return;
+    const int64_t shared = Mine(moe.shared_intermediate_size);
+    tally_.Gemm("shared_up", tokens_, moe.gated ? 2 * shared : shared, hidden_,
+                tally_.Layer());
+    Activation("shared_activation", tokens_, shared, moe.gated);
+    tally_.Linear("shared_down", "shared_down_quantize", tokens_, hidden_,
+                  shared);
+    tally_.Move("shared_sum", tokens_, hidden_, 2, 1);
   }
 
-  void Head(int64_t hidden) {
+  // One product for each routed row; `sharers` rows in a row read one input.
+  void Experts(const std::string& part, const model::MixtureOfExperts& moe,
+               int64_t outputs, int64_t inputs, int sharers) {
+    ReferenceWork& work = tally_.Of(part);
+    const int64_t rows = tokens_ * moe.experts_per_token;
+    Touched one_expert(outputs, inputs), out(rows, outputs);
+    Touched in(rows / sharers, inputs);
+    for (int64_t row = 0; row < rows; ++row) {
+      for (int64_t n = 0; n < outputs; ++n) {
+        out.Mark(row, n);
+        for (int64_t k = 0; k < inputs; ++k) {
+          ++work.multiply_adds;
+          in.Mark(row / sharers, k);
+          one_expert.Mark(n, k);
+        }
+      }
+    }
+    const Tally::Operands operands = tally_.Layer();
+    work.weights += DistinctExperts(pass_.routing(), tokens_,
+                                    moe.experts_per_token, moe.expert_count) *
+                    one_expert.WeightBytes(operands.weights);
+    work.activations_in += in.ActivationBytes(operands.input);
+    work.activations_out += out.ActivationBytes(operands.output);
+  }
+
+  void Head() {
     int64_t positions = 0;
     for (const RequestGroup& group : pass_.groups()) {
       for (int64_t r = 0; r < group.request_count; ++r) {
@@ -227,35 +157,34 @@ class Counter {
       }
     }
     int64_t padded = graph_.spec().vocabulary_size;
-    while (padded % tensor_ != 0) ++padded;
-    Linear("lm_head", positions, padded / tensor_, hidden, false);
-    for (int64_t s = 0; s < positions; ++s) {
-      for (int64_t v = 0; v < padded; ++v) {
-        if (v < graph_.spec().vocabulary_size) {
-          ++work_["sampling"].activations_in;
-        }
-        if (tensor_ == 1) continue;
-        ++work_["logits_all_gather"].message;
-        ++work_["logits_all_gather"].activations_out;
-        if (v % tensor_ == rank_) ++work_["logits_all_gather"].activations_in;
-      }
+    while (padded % options_.tensor != 0) ++padded;
+    tally_.Gemm("lm_head", positions, padded / options_.tensor, hidden_,
+                tally_.Wide());
+    tally_.Move("sampling", positions, graph_.spec().vocabulary_size, 1, 0);
+    if (options_.tensor == 1) return;
+    ReferenceWork& gather = tally_.Of("logits_all_gather");
+    const double size = ElementSize(options_.formats.hidden);
+    for (int64_t v = 0; v < positions * padded; ++v) {
+      gather.message += size;
+      gather.activations_out += size;
+      if (v % options_.tensor == options_.rank) gather.activations_in += size;
     }
   }
 
   const model::ModelGraph& graph_;
   const model::ForwardPass& pass_;
-  const int tensor_;
-  const int rank_;
+  const ReferenceOptions& options_;
+  const int64_t hidden_ = graph_.spec().hidden_size;
+  Tally tally_;
   int64_t tokens_ = 0;
-  std::map<std::string, ReferenceWork> work_;
 };
 
 }  // namespace
 
-std::map<std::string, ReferenceWork> CountPass(const model::ModelGraph& graph,
-                                               const model::ForwardPass& pass,
-                                               int tensor, int rank) {
-  return Counter(graph, pass, tensor, rank).Run();
+std::map<std::string, ReferenceWork> CountPass(
+    const model::ModelGraph& graph, const model::ForwardPass& pass,
+    const ReferenceOptions& options) {
+  return Counter(graph, pass, options).Run();
 }
 
 }  // namespace mansard::testing

@@ -1,25 +1,25 @@
 // Lower's closed forms against the slow counter, over an enumerated grid of
 // small graphs, passes and shardings, by part and exactly.
 
+#include <cmath>
 #include <map>
+#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "gtest/gtest.h"
 #include "tests/reference/reference_counter.h"
+#include "tests/reference/reference_graphs.h"
 #include "tests/toy/toy_hardware.h"
 #include "tests/toy/toy_models.h"
 
 namespace mansard::testing {
 namespace {
 
+using model::ExpertRouting;
 using model::Format;
-using model::GroupedQueryAttention;
 using model::Op;
-using model::Role;
-
-constexpr double kBf16Bytes = 2;
-constexpr double kFp8Bytes = 1;
 
 // Part names carry the layer kind and group: "layers.dense.attention[1]".
 std::string PartOf(const Op& op, const model::ModelGraph& graph) {
@@ -31,8 +31,6 @@ std::string PartOf(const Op& op, const model::ModelGraph& graph) {
 struct ByteWork {
   double flops = 0, special = 0, weights = 0, kv_read = 0, kv_write = 0;
   double in = 0, out = 0, message = 0;
-
-  bool operator==(const ByteWork&) const = default;
 };
 
 std::ostream& operator<<(std::ostream& os, const ByteWork& w) {
@@ -41,12 +39,13 @@ std::ostream& operator<<(std::ostream& os, const ByteWork& w) {
             << w.in << "/" << w.out << " message " << w.message;
 }
 
-std::map<std::string, ByteWork> Lowered(const model::Target& target,
-                                        const model::ForwardPass& pass) {
-  std::map<std::string, ByteWork> sums;
-  for (const Op& op :
-       model::Lower(target.graph(), pass, target.layout(), target.formats(),
-                    target.view().stack.spec().fusion)) {
+using WorkByPart = std::map<std::string, ByteWork>;
+
+WorkByPart Lowered(const model::Target& target,
+                   const model::ForwardPass& pass) {
+  WorkByPart sums;
+  for (const Op& op : model::Lower(target.graph(), pass, target.layout(),
+                                   target.formats(), target.fusion())) {
     if (op.kind == model::OpKind::kHost) continue;
     ByteWork& sum = sums[PartOf(op, target.graph())];
     const double n = op.repeat;
@@ -63,113 +62,151 @@ std::map<std::string, ByteWork> Lowered(const model::Target& target,
   return sums;
 }
 
-std::map<std::string, ByteWork> Reference(const model::Target& target,
-                                          const model::ForwardPass& pass,
-                                          int rank, double kv_bytes) {
+WorkByPart Reference(const model::Target& target,
+                     const model::ForwardPass& pass, int rank) {
   const int tensor = target.layout().tensor();
-  std::map<std::string, ByteWork> sums;
+  WorkByPart sums;
   for (const auto& [part, work] :
-       CountPass(target.graph(), pass, tensor, rank)) {
+       CountPass(target.graph(), pass,
+                 {target.formats(), target.fusion().attention, tensor, rank})) {
     // The table's rows are looked up once over all ranks.
     const double sharers = part == "embedding" ? tensor : 1;
     sums[part] = {2.0 * static_cast<double>(work.multiply_adds),
                   static_cast<double>(work.exponentials),
-                  kBf16Bytes * static_cast<double>(work.weights) / sharers,
-                  kv_bytes * static_cast<double>(work.kv_read),
-                  kv_bytes * static_cast<double>(work.kv_write),
-                  kBf16Bytes * static_cast<double>(work.activations_in),
-                  kBf16Bytes * static_cast<double>(work.activations_out),
-                  kBf16Bytes * static_cast<double>(work.message)};
+                  work.weights / sharers,
+                  work.kv_read,
+                  work.kv_write,
+                  work.activations_in,
+                  work.activations_out,
+                  work.message};
   }
   return sums;
 }
 
-std::vector<model::ModelGraphSpec> Graphs() {
-  std::vector<model::ModelGraphSpec> graphs;
-  const auto add = [&graphs](GroupedQueryAttention attention, bool gated,
-                             bool bias, std::vector<int> layers) {
-    model::ModelGraphSpec spec = TinyGraph();
-    spec.layer_kinds[0].attention = attention;
-    spec.layer_kinds[0].feed_forward.gated = gated;
-    spec.layer_kinds[0].feed_forward.bias = bias;
-    spec.layer_kinds.push_back(spec.layer_kinds[0]);
-    spec.layer_kinds[1].name = "window";
-    spec.layer_kinds[1].attention.sliding_window = 3;
-    spec.vocabulary_size = 13;  // Divides nothing.
-    spec.layer_kind_indexes = std::move(layers);
-    graphs.push_back(std::move(spec));
-  };
-  for (int kv_heads : {1, 2, 4}) {
-    add({.query_heads = 4, .kv_heads = kv_heads, .head_size = 3}, true, false,
-        {0, 0});
-    add({.query_heads = 4,
-         .kv_heads = kv_heads,
-         .head_size = 5,
-         .qkv_bias = true,
-         .output_bias = kv_heads == 2,
-         .qk_norm = true},
-        kv_heads != 1, true, {1, 0, 1});
-  }
-  return graphs;
+// Expected numbers of experts are no whole numbers: rounding is allowed there.
+bool SameWeights(const std::string& part, double actual, double expected) {
+  if (part != "expert_up" && part != "expert_down") return actual == expected;
+  return std::abs(actual - expected) <= 1e-12 * expected;
 }
 
-std::vector<model::ForwardPass> Passes() {
-  const auto prefill = [](int64_t n, int64_t q, int64_t p) {
-    return model::RequestGroup{Role::kPrefill, n, q, p};
-  };
-  const auto decode = [](int64_t n, int64_t q, int64_t p) {
-    return model::RequestGroup{Role::kDecode, n, q, p};
-  };
-  return {
-      BuildPass({prefill(1, 1, 0)}),
-      BuildPass({prefill(1, 5, 0)}),
-      BuildPass({prefill(2, 3, 4)}),
-      BuildPass({prefill(1, 2, 1)}),
-      BuildPass({decode(1, 1, 0)}),
-      BuildPass({decode(2, 1, 1)}),
-      BuildPass({decode(2, 1, 7)}),
-      BuildPass({decode(1, 3, 5)}),
-      BuildPass({prefill(1, 4, 2), decode(2, 1, 6), decode(1, 2, 0)}),
-  };
+void ExpectSame(const WorkByPart& actual, const WorkByPart& expected) {
+  for (const auto& [part, work] : actual) {
+    EXPECT_TRUE(expected.contains(part)) << part << ": " << work;
+  }
+  for (const auto& [part, e] : expected) {
+    ASSERT_TRUE(actual.contains(part)) << part << ": " << e;
+    const ByteWork& a = actual.at(part);
+    const bool same = a.flops == e.flops && a.special == e.special &&
+                      SameWeights(part, a.weights, e.weights) &&
+                      a.kv_read == e.kv_read && a.kv_write == e.kv_write &&
+                      a.in == e.in && a.out == e.out && a.message == e.message;
+    EXPECT_TRUE(same) << part << "\n  lowered: " << a << "\n  counted: " << e;
+  }
+}
+
+struct Storage {
+  std::optional<Format> weights = {}, activations = {}, kv_cache = {};
+};
+
+// Compares every pass on every rank; returns how many comparisons that were.
+int CompareOn(const NamedGraph& named, int tensor, const Storage& storage,
+              const std::vector<model::ForwardPass>& passes,
+              bool unfused = false) {
+  static const auto hardware = ToyHardware().Build();
+  model::TargetSpec spec = TargetOn(BuildGraph(named.spec), hardware, tensor);
+  spec.weights = storage.weights;
+  spec.activations = storage.activations;
+  spec.kv_cache = storage.kv_cache;
+  spec.unfused_attention = unfused;
+  const model::Target target = BuildTarget(spec);
+  int compared = 0;
+  for (size_t i = 0; i < passes.size(); ++i) {
+    const WorkByPart lowered = Lowered(target, passes[i]);
+    for (int rank = 0; rank < tensor; ++rank) {
+      SCOPED_TRACE(::testing::Message() << named.name << ", tensor " << tensor
+                                        << ", rank " << rank << ", pass " << i);
+      ExpectSame(lowered, Reference(target, passes[i], rank));
+      ++compared;
+    }
+  }
+  return compared;
 }
 
 TEST(Reference, ClosedFormsAreExact) {
-  const auto hardware = ToyHardware().Build();
   int compared = 0;
-  for (const model::ModelGraphSpec& spec : Graphs()) {
-    const auto graph = BuildGraph(spec);
+  for (const NamedGraph& graph : ReferenceGraphs()) {
     for (int tensor : {1, 2, 4}) {
       for (Format kv : {Format::kBf16, Format::kFp8E4m3}) {
-        model::TargetSpec target_spec = TargetOn(graph, hardware, tensor);
-        target_spec.kv_cache = kv;
-        const model::Target target = BuildTarget(target_spec);
-        for (const model::ForwardPass& pass : Passes()) {
-          const auto lowered = Lowered(target, pass);
-          for (int rank = 0; rank < tensor; ++rank) {
-            SCOPED_TRACE(::testing::Message()
-                         << "kv heads "
-                         << spec.layer_kinds[0].attention.kv_heads << " layers "
-                         << spec.layer_kind_indexes.size() << " tensor "
-                         << tensor << " rank " << rank << " tokens "
-                         << pass.total_new_tokens());
-            EXPECT_EQ(lowered,
-                      Reference(target, pass, rank,
-                                kv == Format::kBf16 ? kBf16Bytes : kFp8Bytes));
-            ++compared;
-          }
-        }
+        compared +=
+            CompareOn(graph, tensor, {.kv_cache = kv}, ReferencePasses());
       }
     }
   }
-  EXPECT_EQ(compared, 6 * (1 + 2 + 4) * 2 * 9);
+  EXPECT_EQ(compared, 15 * (1 + 2 + 4) * 2 * 9);
+}
+
+// Scales and packed elements, of operands at their own widths.
+TEST(Reference, StorageFormatsAreExact) {
+  const Storage kStorages[] = {
+      {.weights = Format::kFp8E4m3, .activations = Format::kFp8E4m3},
+      {.weights = Format::kFp8E4m3},
+      {.weights = Format::kFp8Block, .activations = Format::kFp8Block},
+      {.weights = Format::kInt4},
+      {.weights = Format::kMxfp4},
+      {.weights = Format::kNvfp4, .kv_cache = Format::kFp8E4m3},
+  };
+  int compared = 0;
+  for (const NamedGraph& graph : ReferenceGraphs()) {
+    for (int tensor : {1, 4}) {
+      for (const Storage& storage : kStorages) {
+        compared += CompareOn(graph, tensor, storage, ReferencePasses());
+      }
+    }
+  }
+  EXPECT_EQ(compared, 15 * (1 + 4) * 6 * 9);
+}
+
+TEST(Reference, UnfusedAttentionMovesItsScores) {
+  int compared = 0;
+  for (const NamedGraph& graph : ReferenceGraphs()) {
+    compared += CompareOn(graph, 2, {}, ReferencePasses(), true);
+  }
+  EXPECT_EQ(compared, 15 * 2 * 9);
+}
+
+// Tokens in turn, and a histogram that leaves experts out.
+TEST(Reference, RoutingDecidesWhichExpertsAreRead) {
+  for (const NamedGraph& graph : ReferenceGraphs()) {
+    const int experts = BuildGraph(graph.spec)->ExpertCount();
+    if (experts == 0) continue;
+    std::vector<double> shares(static_cast<size_t>(experts), 0);
+    shares[1] = 0.25;
+    shares[3] = 3;
+    shares[2] = 1e-9;
+    for (const ExpertRouting& routing :
+         {ExpertRouting{ExpertRouting::Kind::kSpread, {}},
+          ExpertRouting{ExpertRouting::Kind::kHistogram, shares}}) {
+      std::vector<model::ForwardPass> passes;
+      for (const model::ForwardPass& pass : ReferencePasses()) {
+        model::Violations violations;
+        passes.push_back(*pass.WithRouting(routing, experts, violations));
+      }
+      EXPECT_EQ(CompareOn(graph, 2, {}, passes), 2 * 9);
+    }
+  }
+}
+
+double SumOf(const WorkByPart& work, double ByteWork::*count) {
+  double sum = 0;
+  for (const auto& [part, w] : work) sum += w.*count;
+  return sum;
 }
 
 // The ranks together do the unsharded work, and what is replicated is what the
 // layout says: norms, activations' inputs, KV heads shared between ranks.
 TEST(Reference, RanksSumToTheUnshardedModel) {
   const auto hardware = ToyHardware().Build();
-  model::ModelGraphSpec spec = TinyGraph();  // 2 KV heads
-  const auto graph = BuildGraph(spec);
+  const auto graph = BuildGraph(TinyGraph());  // 2 KV heads.
   const model::ForwardPass pass = DecodePass(3, 9);
   const auto whole = Lowered(BuildTarget(TargetOn(graph, hardware, 1)), pass);
   for (int tensor : {2, 4}) {
@@ -186,6 +223,37 @@ TEST(Reference, RanksSumToTheUnshardedModel) {
               whole.at("attention").kv_read * copies);
     EXPECT_EQ(part.at("attention_all_reduce").message, 2.0 * 3 * 16 * 2);
     EXPECT_EQ(part.at("ffn_all_reduce").message, 2.0 * 3 * 16 * 2);
+  }
+}
+
+TEST(Reference, RanksShareExpertsAndHeadsButNotRouterAndLatents) {
+  const auto hardware = ToyHardware().Build();
+  const model::ForwardPass pass = MixedReferencePass();
+  for (const model::ModelGraphSpec& spec :
+       {TinyMoeGraph(), TinyLatentGraph()}) {
+    const auto graph = BuildGraph(spec);
+    const auto whole = Lowered(BuildTarget(TargetOn(graph, hardware, 1)), pass);
+    const auto part = Lowered(BuildTarget(TargetOn(graph, hardware, 4)), pass);
+    for (const char* name :
+         {"expert_up", "expert_down", "shared_up", "shared_down", "q_proj",
+          "kv_expand", "absorb_q", "absorb_v", "o_proj"}) {
+      if (!whole.contains(name)) continue;
+      EXPECT_DOUBLE_EQ(part.at(name).weights * 4, whole.at(name).weights)
+          << name;
+      EXPECT_EQ(part.at(name).flops * 4, whole.at(name).flops) << name;
+    }
+    for (const char* name : {"router", "top_k", "combine", "latent_proj",
+                             "q_latent_norm", "kv_latent_norm"}) {
+      if (!whole.contains(name)) continue;
+      EXPECT_EQ(part.at(name).weights, whole.at(name).weights) << name;
+      EXPECT_EQ(part.at(name).flops, whole.at(name).flops) << name;
+      EXPECT_EQ(part.at(name).in, whole.at(name).in) << name;
+    }
+    if (!whole.contains("latent_proj")) continue;
+    EXPECT_EQ(SumOf(part, &ByteWork::kv_read),
+              SumOf(whole, &ByteWork::kv_read));
+    EXPECT_EQ(SumOf(part, &ByteWork::kv_write),
+              SumOf(whole, &ByteWork::kv_write));
   }
 }
 

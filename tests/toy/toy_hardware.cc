@@ -44,8 +44,11 @@ ToyHardware::ToyHardware() {
   device.l2 = model::MemoryLevel{Toy(model::Bytes::Of(50e6)), std::nullopt};
 
   fabric.id = "toy-fabric";
-  fabric.links = {{model::LinkTier::kNvlink,
-                   Toy(model::GigabytesPerSecond(100)), 8, false}};
+  model::Link link;
+  link.tier = model::LinkTier::kNvlink;
+  link.bandwidth = Toy(model::GigabytesPerSecond(100));
+  link.domain_devices = 8;
+  fabric.links = {link};
 
   const BytesPerSecond feed = model::GigabytesPerSecond(10000);
   stack.id = "toy";

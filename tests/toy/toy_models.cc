@@ -27,10 +27,35 @@ model::ModelGraphSpec TinyGraph() {
   spec.hidden_size = 16;
   spec.vocabulary_size = 40;
   spec.max_context = 1000;
-  spec.layer_kinds = {{"dense",
-                       {.query_heads = 4, .kv_heads = 2, .head_size = 6},
-                       {.intermediate_size = 24, .gated = true}}};
+  spec.layer_kinds = {
+      {"dense",
+       model::GroupedQueryAttention{
+           .query_heads = 4, .kv_heads = 2, .head_size = 6},
+       model::DenseFeedForward{.intermediate_size = 24, .gated = true}}};
   spec.layer_kind_indexes = {0, 0};
+  return spec;
+}
+
+model::ModelGraphSpec TinyMoeGraph() {
+  model::ModelGraphSpec spec = TinyGraph();
+  spec.layer_kinds[0].name = "moe";
+  spec.layer_kinds[0].feed_forward =
+      model::MixtureOfExperts{.expert_count = 4,
+                              .experts_per_token = 2,
+                              .expert_intermediate_size = 8,
+                              .shared_intermediate_size = 12};
+  return spec;
+}
+
+model::ModelGraphSpec TinyLatentGraph() {
+  model::ModelGraphSpec spec = TinyGraph();
+  spec.layer_kinds[0].name = "latent";
+  spec.layer_kinds[0].attention = model::LatentAttention{.query_heads = 4,
+                                                         .kv_lora_rank = 6,
+                                                         .query_lora_rank = 10,
+                                                         .nope_head_size = 3,
+                                                         .rope_head_size = 2,
+                                                         .value_head_size = 4};
   return spec;
 }
 

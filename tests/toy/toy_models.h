@@ -6,12 +6,18 @@
 
 #include "model/estimate/estimate.h"
 #include "model/graph/model_graph.h"
+#include "tests/toy/layer_parts.h"
 
 namespace mansard::testing {
 
 // Hidden 16, 4 query heads on 2 KV heads of size 6, gated width 24, vocabulary
 // 40, two equal layers, untied, bf16, context 1000.
 model::ModelGraphSpec TinyGraph();
+// The same with experts: four of width 8, two a token, and shared ones of 12.
+model::ModelGraphSpec TinyMoeGraph();
+// The same with latent attention: 4 query heads, ranks 10 (queries) and 6, keys
+// of 3 + 2, values of 4.
+model::ModelGraphSpec TinyLatentGraph();
 
 // The graph, or the end of the test process with what is wrong.
 std::shared_ptr<const model::ModelGraph> BuildGraph(model::ModelGraphSpec spec);

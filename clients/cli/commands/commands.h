@@ -13,6 +13,12 @@ namespace mansard::cli {
 absl::StatusOr<Answer> RunEstimate(const Session& session,
                                    const Arguments& arguments,
                                    const Style& style);
+absl::StatusOr<Answer> RunKernel(const Session& session,
+                                 const Arguments& arguments,
+                                 const Style& style);
+absl::StatusOr<Answer> RunRoofline(const Session& session,
+                                   const Arguments& arguments,
+                                   const Style& style);
 absl::StatusOr<Answer> RunModelImport(const Session& session,
                                       const Arguments& arguments,
                                       const Style& style);

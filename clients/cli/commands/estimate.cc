@@ -2,53 +2,16 @@
 #include <string>
 #include <vector>
 
-#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "clients/cli/commands/commands.h"
 #include "clients/cli/commands/estimate_request.h"
-#include "clients/cli/commands/model_file.h"
-#include "clients/cli/input.h"
+#include "clients/cli/commands/target.h"
 #include "clients/cli/output/estimate_text.h"
 #include "clients/cli/output/proto_text.h"
 
 namespace mansard::cli {
 namespace {
-
-// "modelGraphs/x" for x; a whole name stays.
-std::string ResourceName(const char* collection, const std::string& id) {
-  return absl::StrContains(id, '/') ? id : absl::StrCat(collection, "/", id);
-}
-
-// `assumptions`: what a config.json left open, for the reader of the answer.
-absl::Status FillSubject(const Session& session, const EstimateFlags& flags,
-                         v1::Target* target,
-                         std::vector<std::string>* assumptions) {
-  if (flags.model == "-" && flags.hardware == "-") {
-    return UsageError("--model and --hardware are both \"-\"; allowed: one",
-                      "standard input holds one file");
-  }
-  if (NamesFile(flags.model)) {
-    auto loaded = LoadModelFile(session, flags.model);
-    if (!loaded.ok()) return loaded.status();
-    *target->mutable_inline_model_graph() = loaded->model_graph();
-    // The graph travels without these: they are about the file.
-    assumptions->assign(loaded->assumptions().begin(),
-                        loaded->assumptions().end());
-    ClearOutputOnly(target->mutable_inline_model_graph());
-  } else {
-    target->set_model_graph(ResourceName("modelGraphs", flags.model));
-  }
-  if (NamesFile(flags.hardware)) {
-    auto loaded = LoadHardwareFile(flags.hardware);
-    if (!loaded.ok()) return loaded.status();
-    *target->mutable_inline_hardware_profile() = *std::move(loaded);
-  } else {
-    target->set_hardware_profile(
-        ResourceName("hardwareProfiles", flags.hardware));
-  }
-  return absl::OkStatus();
-}
 
 // Rows that nobody will see are not asked for.
 void FillReadMask(const Arguments& arguments, v1::EstimateRequest* request) {
@@ -80,13 +43,17 @@ std::string TableAnswer(const v1::EstimateResponse& response,
   std::string out = HeadlineText(response, pass, style);
   absl::StrAppend(&out, "\n", TableText(PartsReport(response), style));
   if (arguments.estimate.ops) {
-    absl::StrAppend(&out, "\n", TableText(OpsReport(response), style),
-                    OpsLegend(response));
+    absl::StrAppend(&out, "\n",
+                    TableText(OpsReport(response.estimate()), style),
+                    OpsLegend(response.estimate().ops()), "\n",
+                    AdviceText(response.estimate()));
   }
   if (arguments.estimate.waterfall) {
     absl::StrAppend(&out, "\n", TableText(WaterfallReport(response), style));
   }
-  const std::string footer = FooterText(response, arguments.quiet, style);
+  const std::string footer =
+      FooterText(response.resolution(), response.estimate().tier(),
+                 arguments.quiet, style);
   if (!footer.empty()) absl::StrAppend(&out, "\n");
   if (!arguments.quiet) {
     for (const std::string& assumption : assumptions) {
@@ -97,18 +64,6 @@ std::string TableAnswer(const v1::EstimateResponse& response,
   if (!arguments.quiet)
     absl::StrAppend(&out, Hint(arguments.estimate, response.memory().fits()));
   return out;
-}
-
-// Where to look for an id that is not there.
-std::string CatalogHint(const absl::Status& status) {
-  if (!absl::IsNotFound(status)) return "";
-  if (absl::StartsWith(status.message(), "No model graph")) {
-    return "mansard model list shows what is there";
-  }
-  if (absl::StartsWith(status.message(), "No hardware profile")) {
-    return "mansard hardware list shows what is there";
-  }
-  return "mansard hardware get ID shows its fabrics and stacks";
 }
 
 }  // namespace

@@ -65,47 +65,6 @@ absl::StatusOr<std::string> CheckHealth(const Session& session,
   return HealthName(response.value());
 }
 
-// Counts a collection, page by page; `first` gets a name for the estimate.
-template <class Request, class Response, class Method, class Rows>
-absl::Status CountAll(const Session& session, Method method, Rows rows,
-                      int* count, std::string* first) {
-  Request request;
-  request.set_page_size(50);
-  do {
-    Response page;
-    absl::Status status =
-        session.Call(session.client().catalog(), method, request, &page);
-    if (!status.ok()) return status;
-    *count += rows(page).size();
-    if (first->empty() && !rows(page).empty()) *first = rows(page)[0].name();
-    request.set_page_token(page.next_page_token());
-  } while (!request.page_token().empty());
-  return absl::OkStatus();
-}
-
-// The service says its version with every estimate only, so one is asked for:
-// one token, one device. The version stays empty when there is nothing to
-// estimate.
-absl::Status ReadVersion(const Session& session, const std::string& model,
-                         const std::string& hardware, EngineStatus* engine) {
-  if (model.empty() || hardware.empty()) return absl::OkStatus();
-  v1::EstimateRequest request;
-  request.mutable_target()->set_model_graph(model);
-  request.mutable_target()->set_hardware_profile(hardware);
-  v1::ForwardPass::Group* group = request.mutable_forward_pass()->add_groups();
-  group->set_role(v1::ForwardPass::ROLE_DECODE);
-  group->set_request_count(1);
-  group->set_new_token_count(1);
-  v1::EstimateResponse response;
-  const absl::Time start = absl::Now();
-  absl::Status status =
-      session.Call(session.client().estimation(),
-                   &v1::EstimationService::Stub::Estimate, request, &response);
-  engine->round_trip_seconds = absl::ToDoubleSeconds(absl::Now() - start);
-  engine->version = response.resolution().server_version();
-  return status;
-}
-
 absl::StatusOr<EngineStatus> ReadStatus(const Session& session) {
   EngineStatus engine;
   bool serving = true;
@@ -116,22 +75,16 @@ absl::StatusOr<EngineStatus> ReadStatus(const Session& session) {
     serving = serving && *health == kServing;
   }
   if (!serving) return engine;
-  std::string model;
-  std::string hardware;
-  absl::Status status =
-      CountAll<v1::ListModelGraphsRequest, v1::ListModelGraphsResponse>(
-          session, &v1::CatalogService::Stub::ListModelGraphs,
-          [](const auto& page) -> const auto& { return page.model_graphs(); },
-          &engine.model_count, &model);
+  v1::ServerInfo info;
+  const absl::Time start = absl::Now();
+  absl::Status status = session.Call(session.client().catalog(),
+                                     &v1::CatalogService::Stub::GetServerInfo,
+                                     v1::GetServerInfoRequest(), &info);
   if (!status.ok()) return status;
-  status = CountAll<v1::ListHardwareProfilesRequest,
-                    v1::ListHardwareProfilesResponse>(
-      session, &v1::CatalogService::Stub::ListHardwareProfiles,
-      [](const auto& page) -> const auto& { return page.hardware_profiles(); },
-      &engine.hardware_count, &hardware);
-  if (!status.ok()) return status;
-  status = ReadVersion(session, model, hardware, &engine);
-  if (!status.ok()) return status;
+  engine.round_trip_seconds = absl::ToDoubleSeconds(absl::Now() - start);
+  engine.version = info.server_version();
+  engine.model_count = info.model_graph_count();
+  engine.hardware_count = info.hardware_profile_count();
   return engine;
 }
 
@@ -178,7 +131,7 @@ std::string StatusText(const EngineStatus& engine, const std::string& server,
       &out, "%-12s%s\n\n", "round trip",
       engine.round_trip_seconds > 0
           ? absl::StrCat(WithUnit(engine.round_trip_seconds, Unit::kSeconds),
-                         " for one estimate")
+                         " a call")
           : "-");
   Report report{{{"service", Unit::kNone, Align::kLeft},
                  {"health", Unit::kNone, Align::kLeft}},

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
 #include "absl/strings/str_replace.h"
 #include "clients/cli/output/estimate_text.h"
 #include "clients/cli/output/words.h"
@@ -56,6 +57,12 @@ std::string PartOf(const v1::OpEstimate& op) {
     return "element-wise";
   }
   return absl::StrReplaceAll(kind, {{"_", "-"}});
+}
+
+double ShareOf(const v1::OpEstimate& op, double whole_seconds) {
+  return whole_seconds > 0
+             ? op.repeat_count() * op.time_seconds() / whole_seconds
+             : 0;
 }
 
 // Ops that share a row of the table by parts.
@@ -151,7 +158,7 @@ Report PartsReport(const v1::EstimateResponse& response) {
   return report;
 }
 
-Report OpsReport(const v1::EstimateResponse& response) {
+Report OpsReport(const OpEstimates& ops, double whole_seconds, v1::Tier tier) {
   Report report{{{"op", Unit::kNone, Align::kLeft},
                  {"n"},
                  {"each", Unit::kSeconds},
@@ -159,25 +166,21 @@ Report OpsReport(const v1::EstimateResponse& response) {
                  {"floor", Unit::kPercent},
                  {"limit", Unit::kNone, Align::kLeft}},
                 {}};
-  const v1::PhaseEstimate& estimate = response.estimate();
   const bool tiers_differ =
-      std::any_of(estimate.ops().begin(), estimate.ops().end(),
-                  [&estimate](const v1::OpEstimate& op) {
-                    return op.tier() != estimate.tier() || !Marks(op).empty();
-                  });
+      std::any_of(ops.begin(), ops.end(), [tier](const v1::OpEstimate& op) {
+        return op.tier() != tier || !Marks(op).empty();
+      });
   if (tiers_differ) {
     report.columns.push_back({"tier", Unit::kNone, Align::kLeft});
   }
   report.columns.push_back({"shape", Unit::kNone, Align::kLeft});
-  const double step = estimate.time_seconds();
-  for (const v1::OpEstimate& op : estimate.ops()) {
-    std::vector<Cell> row = {
-        Text(op.op()),
-        Number(op.repeat_count()),
-        Number(op.time_seconds()),
-        Number(step > 0 ? op.repeat_count() * op.time_seconds() / step : 0),
-        Number(op.efficiency_ratio()),
-        ResourceCell(op.limiting_resource())};
+  for (const v1::OpEstimate& op : ops) {
+    std::vector<Cell> row = {Text(op.op()),
+                             Number(op.repeat_count()),
+                             Number(op.time_seconds()),
+                             Number(ShareOf(op, whole_seconds)),
+                             Number(op.efficiency_ratio()),
+                             ResourceCell(op.limiting_resource())};
     if (tiers_differ) {
       row.push_back(Text(absl::StrCat(TierWord(op.tier()), Marks(op))));
     }
@@ -187,16 +190,59 @@ Report OpsReport(const v1::EstimateResponse& response) {
   return report;
 }
 
-std::string OpsLegend(const v1::EstimateResponse& response) {
+std::string OpsLegend(const OpEstimates& ops) {
   bool extrapolated = false;
   bool raised = false;
-  for (const v1::OpEstimate& op : response.estimate().ops()) {
+  for (const v1::OpEstimate& op : ops) {
     extrapolated |= op.extrapolated();
     raised |= op.raised_to_floor();
   }
   return absl::StrCat(
       extrapolated ? "  * outside the range that was fitted\n" : "",
       raised ? "  ^ calibrated time below the floor: raised to it\n" : "");
+}
+
+std::string AdviceText(const OpEstimates& ops, double whole_seconds) {
+  constexpr double kLeastShare = 0.01;
+  struct Advice {
+    std::string text;
+    std::string op;
+    double op_share = 0;
+    double share = 0;
+    int ops = 0;
+  };
+  std::vector<Advice> all;
+  for (const v1::OpEstimate& op : ops) {
+    const double share = ShareOf(op, whole_seconds);
+    if (share < kLeastShare || op.advice().empty()) continue;
+    auto entry = std::find_if(all.begin(), all.end(), [&](const Advice& other) {
+      return other.text == op.advice();
+    });
+    if (entry == all.end()) {
+      entry = all.insert(all.end(), {.text = op.advice(), .op = ""});
+    }
+    if (share > entry->op_share) {
+      entry->op = op.op();
+      entry->op_share = share;
+    }
+    entry->share += share;
+    ++entry->ops;
+  }
+  std::stable_sort(all.begin(), all.end(), [](const auto& a, const auto& b) {
+    return a.share > b.share;
+  });
+  std::string out;
+  for (const Advice& advice : all) {
+    const std::string more =
+        advice.ops > 1 ? absl::StrCat(" and ", advice.ops - 1, " more") : "";
+    const std::string which =
+        ops.size() == 1 ? ""
+                        : absl::StrFormat("%s%s (%.0f %%): ", advice.op, more,
+                                          100 * advice.share);
+    absl::StrAppend(&out,
+                    "advice: ", Wrapped(absl::StrCat(which, advice.text), 8));
+  }
+  return out;
 }
 
 Report WaterfallReport(const v1::EstimateResponse& response) {

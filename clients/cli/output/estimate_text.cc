@@ -94,9 +94,8 @@ std::string HeadlineText(const v1::EstimateResponse& response,
   return headline;
 }
 
-std::string FooterText(const v1::EstimateResponse& response, bool quiet,
+std::string FooterText(const v1::Resolution& used, v1::Tier tier, bool quiet,
                        const Style& style) {
-  const v1::Resolution& used = response.resolution();
   std::string footer;
   for (const std::string& warning : used.warnings()) {
     absl::StrAppend(&footer, style.Paint(Tone::kBad, "warning"), ": ",
@@ -112,10 +111,12 @@ std::string FooterText(const v1::EstimateResponse& response, bool quiet,
   absl::StrAppend(
       &footer, "used: ",
       Wrapped(absl::StrCat(last_segment(used.hardware_profile_revision()),
-                           " · ", last_segment(used.model_graph_revision()),
+                           used.model_graph_revision().empty() ? "" : " · ",
+                           last_segment(used.model_graph_revision()),
                            " · stack ", used.kernel_stack(), " · fabric ",
                            used.fabric().empty() ? "-" : used.fabric(),
-                           " · tier ", TierWord(response.estimate().tier())),
+                           TierWord(tier).empty() ? "" : " · tier ",
+                           TierWord(tier)),
               6));
   return footer;
 }

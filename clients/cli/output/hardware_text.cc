@@ -80,8 +80,10 @@ Report DeviceReport(const v1::Device& device, Sources& sources) {
                  {"kind", Unit::kNone, Align::kLeft},
                  {"source", Unit::kNone, Align::kLeft}},
                 {}};
-  AddSourced("multiprocessors", device.multiprocessor_count(), Unit::kNone,
-             sources, &report);
+  if (device.has_multiprocessor_count()) {
+    AddSourced("multiprocessors", device.multiprocessor_count(), Unit::kNone,
+               sources, &report);
+  }
   if (device.has_clock_hertz()) {
     AddSourced("clock", device.clock_hertz(), Unit::kHertz, sources, &report);
   }

@@ -48,6 +48,33 @@ Report TensorClassReport(const v1::ModelSize& size) {
   return report;
 }
 
+// What the columns do not say.
+std::string NotesOn(const v1::LayerKind& kind) {
+  const v1::Attention& attention = kind.attention();
+  const v1::Attention::GroupedQuery& grouped = attention.grouped_query();
+  const v1::MixtureOfExperts& experts = kind.experts();
+  std::string notes =
+      kind.dense().gated() || experts.gated() ? "gated" : "plain";
+  if (kind.has_experts()) {
+    absl::StrAppend(&notes, ", ", experts.expert_count(), " experts, ",
+                    experts.experts_per_token_count(), " a token");
+  }
+  if (experts.shared_intermediate_size() > 0) {
+    absl::StrAppend(&notes, ", shared ", experts.shared_intermediate_size());
+  }
+  if (attention.has_multi_head_latent()) {
+    absl::StrAppend(&notes, ", latent rank ",
+                    attention.multi_head_latent().kv_lora_rank());
+  }
+  if (attention.chunk_token_count() > 0) notes += ", chunks";
+  if (kind.parallel()) notes += ", parallel";
+  if (grouped.qk_norm()) notes += ", QK norm";
+  if (grouped.qkv_bias()) notes += ", QKV bias";
+  if (grouped.output_bias()) notes += ", output bias";
+  if (kind.dense().bias()) notes += ", FFN bias";
+  return notes;
+}
+
 Report LayerKindReport(const v1::ModelGraph& graph) {
   Report report{{{"layers", Unit::kNone, Align::kLeft},
                  {"count"},
@@ -60,19 +87,21 @@ Report LayerKindReport(const v1::ModelGraph& graph) {
                 {}};
   for (int i = 0; i < graph.layer_kinds_size(); ++i) {
     const v1::LayerKind& kind = graph.layer_kinds(i);
-    const auto& grouped = kind.attention().grouped_query();
-    std::string notes = kind.dense().gated() ? "gated" : "plain";
-    if (grouped.qk_norm()) absl::StrAppend(&notes, ", QK norm");
-    if (grouped.qkv_bias()) absl::StrAppend(&notes, ", QKV bias");
-    if (grouped.output_bias()) absl::StrAppend(&notes, ", output bias");
-    if (kind.dense().bias()) absl::StrAppend(&notes, ", FFN bias");
+    const v1::Attention& attention = kind.attention();
+    const v1::MultiHeadLatent& latent = attention.multi_head_latent();
+    const v1::Attention::GroupedQuery& grouped = attention.grouped_query();
+    const int64_t window =
+        attention.sliding_window_token_count() + attention.chunk_token_count();
     report.rows.push_back(
         {Text(kind.kind()), Number(LayersOfKind(graph, i)),
-         Number(kind.attention().query_head_count()),
-         Number(grouped.kv_head_count()), Number(grouped.head_size()),
-         NumberOrNothing(static_cast<double>(
-             kind.attention().sliding_window_token_count())),
-         Number(kind.dense().intermediate_size()), Text(notes)});
+         Number(attention.query_head_count()),
+         NumberOrNothing(grouped.kv_head_count()),
+         Number(grouped.head_size() + latent.nope_head_size() +
+                latent.rope_head_size()),
+         NumberOrNothing(static_cast<double>(window)),
+         Number(kind.dense().intermediate_size() +
+                kind.experts().expert_intermediate_size()),
+         Text(NotesOn(kind))});
   }
   return report;
 }

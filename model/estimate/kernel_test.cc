@@ -1,0 +1,252 @@
+#include "model/estimate/kernel.h"
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "tests/toy/toy_hardware.h"
+#include "tests/toy/toy_models.h"
+
+namespace mansard::model {
+namespace {
+
+using mansard::testing::BuildGraph;
+using mansard::testing::BuildPass;
+using mansard::testing::BuildTarget;
+using mansard::testing::DecodePass;
+using mansard::testing::PrefillPass;
+using mansard::testing::TargetOn;
+using mansard::testing::TinyGraph;
+using mansard::testing::ToyHardware;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+class KernelTest : public ::testing::Test {
+ protected:
+  KernelSpec SpecOf(KernelWork work) {
+    KernelSpec spec;
+    spec.hardware = toy_.Build();
+    spec.fabric = &spec.hardware->fabrics()[0];
+    spec.stack = &spec.hardware->stacks()[0];
+    spec.work = std::move(work);
+    return spec;
+  }
+  KernelEstimate Priced(const KernelSpec& spec) {
+    Violations violations;
+    absl::StatusOr<KernelEstimate> kernel = EstimateKernel(spec, violations);
+    EXPECT_TRUE(kernel.ok()) << kernel.status() << violations.ToStatus();
+    return kernel.ok() ? *std::move(kernel) : KernelEstimate();
+  }
+  // Fields that break a rule, in order.
+  std::vector<std::string> Refused(KernelWork work) {
+    Violations violations;
+    EXPECT_EQ(
+        EstimateKernel(SpecOf(std::move(work)), violations).status().code(),
+        absl::StatusCode::kInvalidArgument);
+    std::vector<std::string> fields;
+    for (const Violation& violation : violations.all()) {
+      fields.push_back(violation.field);
+    }
+    return fields;
+  }
+  ToyHardware toy_;
+};
+
+TEST_F(KernelTest, GemmIsTheOp) {
+  const KernelEstimate kernel = Priced(SpecOf(GemmKernel{64, 4096, 1024, 3}));
+  ASSERT_EQ(kernel.ops.size(), 1u);
+  EXPECT_THAT(kernel.names, ElementsAre("gemm"));
+  const double flops = 2.0 * 3 * 64 * 4096 * 1024;
+  EXPECT_EQ(kernel.ops[0].work.tensor.value(), flops);
+  const double bytes = 3 * 2.0 * (4096.0 * 1024 + 64.0 * 1024 + 64.0 * 4096);
+  EXPECT_NEAR(kernel.intensity.value(), flops / bytes, 1e-9);
+  EXPECT_NEAR(kernel.ridge.value(), 1e15 / 1e12, 1e-9);
+  EXPECT_EQ(kernel.estimate, kernel.times[0].estimate);
+  EXPECT_EQ(kernel.bound, Bound::kMemory);
+}
+
+TEST_F(KernelTest, FormatsSelectTheRate) {
+  KernelSpec spec = SpecOf(GemmKernel{64, 64, 64});
+  spec.formats.weights = Format::kFp8E4m3;
+  KernelEstimate kernel = Priced(spec);
+  EXPECT_NEAR(kernel.ridge.value(), 1000, 1e-9);
+  EXPECT_THAT(kernel.assumptions,
+              ::testing::Contains(HasSubstr("weight-only")));
+  spec.formats.activations = Format::kFp8E4m3;
+  EXPECT_NEAR(Priced(spec).ridge.value(), 2000, 1e-9);
+  spec.formats.activations = Format::kInt8;
+  Violations violations;
+  EXPECT_EQ(EstimateKernel(spec, violations).status().code(),
+            absl::StatusCode::kFailedPrecondition);
+  EXPECT_TRUE(violations.empty());
+}
+
+TEST_F(KernelTest, AttentionHasAnOpAGroup) {
+  AttentionKernel attention{
+      .pass =
+          BuildPass({{Role::kPrefill, 1, 128, 0}, {Role::kDecode, 4, 1, 999}}),
+      .attention = GroupedQueryAttention{
+          .query_heads = 8, .kv_heads = 2, .head_size = 64}};
+  const KernelEstimate kernel = Priced(SpecOf(attention));
+  EXPECT_THAT(kernel.names,
+              ElementsAre("attention_prefill[0]", "attention_decode[1]"));
+  EXPECT_NEAR(kernel.estimate.value(),
+              (kernel.times[0].estimate + kernel.times[1].estimate).value(),
+              1e-15);
+}
+
+TEST_F(KernelTest, FullAndUnfusedAttention) {
+  AttentionKernel attention{
+      .pass = PrefillPass(1, 256),
+      .attention = GroupedQueryAttention{
+          .query_heads = 1, .kv_heads = 1, .head_size = 64}};
+  const double causal = Priced(SpecOf(attention)).ops[0].work.tensor.value();
+  attention.full = true;
+  KernelSpec spec = SpecOf(attention);
+  const Op fused = Priced(spec).ops[0];
+  EXPECT_EQ(causal, 4.0 * 64 * 256 * 257 / 2);
+  EXPECT_EQ(fused.work.tensor.value(), 4.0 * 64 * 256 * 256);
+  spec.unfused_attention = true;
+  const Op unfused = Priced(spec).ops[0];
+  // Scores and weights, each written and read: 4 N^2 elements of two bytes.
+  EXPECT_EQ((unfused.work.activations() - fused.work.activations()).value(),
+            2 * 4.0 * 256 * 256);
+}
+
+TEST_F(KernelTest, ExpertsAreTheOpsOfAModelsLayer) {
+  const MixtureOfExperts experts{.expert_count = 8,
+                                 .experts_per_token = 2,
+                                 .expert_intermediate_size = 32,
+                                 .shared_intermediate_size = 48};
+  ModelGraphSpec graph = TinyGraph();
+  graph.layer_kinds[0].feed_forward = experts;
+  KernelSpec spec = SpecOf(ExpertsKernel{40, graph.hidden_size, experts, {}});
+  spec.formats.weights = spec.formats.activations = Format::kFp8E4m3;
+  const KernelEstimate kernel = Priced(spec);
+  TargetSpec target_spec = TargetOn(BuildGraph(graph), spec.hardware);
+  target_spec.weights = target_spec.activations = Format::kFp8E4m3;
+  const Target target = BuildTarget(target_spec);
+  const Estimate step = EstimatePass(target, PrefillPass(1, 40));
+  std::vector<std::string> in_model;
+  Seconds time;
+  for (size_t i = 0; i < step.ops.size(); ++i) {
+    const Op& op = step.ops[i];
+    if (op.layer_kind < 0 || (in_model.empty() && op.part != Part::kRouter)) {
+      continue;
+    }
+    in_model.push_back(std::string(PartName(op.part)));
+    time += step.times[i].estimate;
+  }
+  EXPECT_EQ(kernel.names, in_model);
+  EXPECT_THAT(
+      kernel.names,
+      ElementsAre("router", "top_k", "ffn_quantize", "expert_up",
+                  "expert_activation", "expert_down_quantize", "expert_down",
+                  "combine", "shared_up", "shared_activation",
+                  "shared_down_quantize", "shared_down", "shared_sum"));
+  EXPECT_NEAR(kernel.estimate.value(), time.value(), 1e-15);
+}
+
+TEST_F(KernelTest, CollectivesNeedAFamily) {
+  const CollectiveKernel reduce{CollectiveKernel::Operation::kAllReduce, 1e6,
+                                8};
+  const KernelEstimate kernel = Priced(SpecOf(reduce));
+  EXPECT_THAT(kernel.names, ElementsAre("all_reduce"));
+  EXPECT_EQ(kernel.bound, Bound::kOverhead);
+  toy_.stack.collectives[static_cast<size_t>(LinkTier::kNvlink)].reset();
+  Violations violations;
+  EXPECT_EQ(EstimateKernel(SpecOf(reduce), violations).status().code(),
+            absl::StatusCode::kFailedPrecondition);
+}
+
+TEST_F(KernelTest, ElementwiseNeedsNoTensorUnit) {
+  toy_.device.tensor_rates = {};
+  using Operation = ElementwiseKernel::Operation;
+  const struct {
+    Operation operation;
+    const char* name;
+    double matrices;
+  } kCases[] = {
+      {Operation::kRope, "rope", 2},
+      {Operation::kActivation, "activation", 2},
+      {Operation::kGatedActivation, "activation", 3},
+      {Operation::kResidual, "residual", 3},
+      {Operation::kAdd, "add", 2},
+      {Operation::kSampling, "sampling", 1},
+      {Operation::kQuantize, "quantize", 2},
+      {Operation::kDequantize, "dequantize", 2},
+  };
+  for (const auto& c : kCases) {
+    const KernelEstimate kernel =
+        Priced(SpecOf(ElementwiseKernel{c.operation, 100, 50, 0}));
+    EXPECT_THAT(kernel.names, ElementsAre(c.name));
+    EXPECT_EQ(kernel.ops[0].work.activations().value(),
+              c.matrices * 100 * 50 * 2)
+        << c.name;
+    EXPECT_NEAR(kernel.ridge.value(), 100, 1e-9);  // Of the vector units.
+  }
+}
+
+TEST_F(KernelTest, FusedOperationsAddWorkAndNoBytes) {
+  ElementwiseKernel add{ElementwiseKernel::Operation::kAdd, 100, 50, 0};
+  const Op alone = Priced(SpecOf(add)).ops[0];
+  add.fused_operations = 3;
+  const Op fused = Priced(SpecOf(add)).ops[0];
+  EXPECT_EQ(fused.work.activations(), alone.work.activations());
+  EXPECT_EQ(fused.work.vector, 4 * alone.work.vector);
+}
+
+TEST_F(KernelTest, NamesEveryBrokenRule) {
+  EXPECT_THAT(Refused(GemmKernel{0, -1, 2'000'000'000, 0}),
+              ElementsAre("gemm.m", "gemm.n", "gemm.k", "gemm.batch_count"));
+  EXPECT_THAT(Refused(GemmKernel{1, 1'000'000'000, 1'000'000'000}),
+              ElementsAre("gemm.n"));
+  EXPECT_THAT(Refused(AttentionKernel{.pass = DecodePass(1, 10),
+                                      .attention = LatentAttention{},
+                                      .full = true}),
+              ::testing::Contains("attention.full"));
+  EXPECT_THAT(Refused(ExpertsKernel{0,
+                                    0,
+                                    {.expert_count = 2,
+                                     .experts_per_token = 3,
+                                     .expert_intermediate_size = 1},
+                                    {}}),
+              ElementsAre("moe.token_count", "moe.hidden_size",
+                          "moe.experts.experts_per_token_count"));
+  EXPECT_THAT(Refused(ExpertsKernel{1,
+                                    1,
+                                    {.expert_count = 2,
+                                     .experts_per_token = 1,
+                                     .expert_intermediate_size = 1},
+                                    {ExpertRouting::Kind::kHistogram, {1}}}),
+              ElementsAre("moe.routing.expert_shares"));
+  EXPECT_THAT(
+      Refused(CollectiveKernel{CollectiveKernel::Operation::kAllGather, 0, 9}),
+      ElementsAre("collective.message_bytes", "collective.rank_count"));
+  EXPECT_THAT(
+      Refused(ElementwiseKernel{ElementwiseKernel::Operation::kAdd, 0, 0, -1}),
+      ElementsAre("elementwise.row_count", "elementwise.column_count",
+                  "elementwise.fused_operation_count"));
+}
+
+TEST_F(KernelTest, LargestSizesStayFinite) {
+  const KernelWork kLargest[] = {
+      GemmKernel{1'000'000'000, 1'000'000, 1'000'000, 1'000'000'000},
+      ElementwiseKernel{ElementwiseKernel::Operation::kNorm, 1'000'000,
+                        1'000'000'000, 1000},
+      CollectiveKernel{CollectiveKernel::Operation::kAllReduce, 1e15, 8},
+      ExpertsKernel{10'000'000,
+                    1 << 24,
+                    {.expert_count = 65536,
+                     .experts_per_token = 65536,
+                     .expert_intermediate_size = 256},
+                    {}},
+  };
+  for (const KernelWork& work : kLargest) {
+    const KernelEstimate kernel = Priced(SpecOf(work));
+    EXPECT_TRUE(std::isfinite(kernel.estimate.value())) << work.index();
+    EXPECT_GT(kernel.floor.value(), 0) << work.index();
+    EXPECT_LE(kernel.floor, kernel.estimate) << work.index();
+  }
+}
+
+}  // namespace
+}  // namespace mansard::model

@@ -1,0 +1,310 @@
+#include "model/estimate/roofline.h"
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+
+#include "absl/strings/str_cat.h"
+#include "model/price/work_on_device.h"
+
+namespace mansard::model {
+namespace {
+
+constexpr int64_t kMaxTokens = int64_t{1} << 24;
+constexpr int64_t kMaxContext = 1'000'000'000;
+constexpr int64_t kMaxBatch = int64_t{1} << 19;
+
+using Predicate = std::function<bool(int64_t)>;
+
+// The smallest value in (low, high] that holds. Precondition: `low` does not,
+// `high` does, and so does everything between one of them and `high`.
+int64_t Bisect(int64_t low, int64_t high, const Predicate& holds) {
+  while (high - low > 1) {
+    const int64_t middle = low + (high - low) / 2;
+    (holds(middle) ? high : low) = middle;
+  }
+  return high;
+}
+
+// The smallest value up to `limit` that holds, searched by doubling; empty
+// where none of the powers of two does.
+std::optional<int64_t> First(int64_t limit, const Predicate& holds) {
+  if (holds(1)) return 1;
+  int64_t low = 1;
+  while (low < limit) {
+    const int64_t high = std::min(2 * low, limit);
+    if (holds(high)) return Bisect(low, high, holds);
+    low = high;
+  }
+  return std::nullopt;
+}
+
+Flops WorkOf(const Op& op) { return op.work.tensor + op.work.vector; }
+
+class Explanation {
+ public:
+  Explanation(const Target& target, const ForwardPass& pass,
+              const Estimate& estimate, RooflineLevel level)
+      : target_(target),
+        pass_(pass),
+        estimate_(estimate),
+        level_(level),
+        view_(target.view()) {}
+
+  Roofline Run() {
+    AddCeilings();
+    for (size_t i = 0; i < estimate_.ops.size(); ++i) {
+      if (estimate_.ops[i].kind != OpKind::kHost) AddPoint(i);
+    }
+    for (size_t i = 0; i < estimate_.ops.size(); ++i) AddTokenCrossovers(i);
+    if (pass_.phase() == Phase::kDecode) {
+      AddContextCrossover();
+      if (pass_.groups().size() == 1) AddBatchCrossovers();
+    }
+    return std::move(roofline_);
+  }
+
+ private:
+  // --- Ceilings ---
+
+  std::vector<Format> TensorFormats() const {
+    std::vector<Format> formats;
+    for (const Op& op : estimate_.ops) {
+      const std::optional<Format> format = TensorFormat(op);
+      if (format.has_value() &&
+          std::find(formats.begin(), formats.end(), *format) == formats.end()) {
+        formats.push_back(*format);
+      }
+    }
+    return formats;
+  }
+
+  const GemmFamily& Family() const {
+    return *view_.stack.GemmFor(target_.formats().compute);
+  }
+
+  // Of the level that the intensities count; empty where it is not known.
+  std::optional<BytesPerSecond> LevelBandwidth(bool calibrated) const {
+    const Device& device = view_.device;
+    switch (level_) {
+      case RooflineLevel::kHbm:
+        return device.HbmBandwidth() *
+               (calibrated ? Family().hbm_fraction : 1.0);
+      case RooflineLevel::kL2:
+        if (calibrated) return Family().l2_feed;
+        if (!device.spec().l2.has_value() ||
+            !device.spec().l2->bandwidth.has_value()) {
+          return std::nullopt;
+        }
+        return device.spec().l2->bandwidth->value;
+    }
+    return std::nullopt;
+  }
+
+  void AddRate(std::string label, FlopsPerSecond rate, bool calibrated) {
+    RooflineCeiling ceiling{.label = std::move(label),
+                            .rate = rate,
+                            .bandwidth = std::nullopt,
+                            .calibrated = calibrated,
+                            .ridge = {}};
+    if (const auto bandwidth = LevelBandwidth(calibrated)) {
+      ceiling.ridge = rate / *bandwidth;
+    }
+    roofline_.ceilings.push_back(std::move(ceiling));
+  }
+
+  void AddBandwidth(const char* label, BytesPerSecond bandwidth,
+                    bool calibrated) {
+    roofline_.ceilings.push_back({.label = label,
+                                  .rate = std::nullopt,
+                                  .bandwidth = bandwidth,
+                                  .calibrated = calibrated,
+                                  .ridge = {}});
+  }
+
+  void AddCeilings() {
+    const Device& device = view_.device;
+    for (Format format : TensorFormats()) {
+      const std::string label = absl::StrCat("tensor ", TraitsOf(format).name);
+      const FlopsPerSecond rate = device.TensorRate(format);
+      AddRate(label, rate, false);
+      if (const GemmFamily* family = view_.stack.GemmFor(format)) {
+        AddRate(label, rate * family->peak_fraction, true);
+      }
+    }
+    if (const auto rate = device.VectorRate()) {
+      AddRate("vector fp32", *rate, false);
+    }
+    const std::pair<const char*, const std::optional<MemoryLevel>*> caches[] = {
+        {"smem", &device.spec().smem}, {"l2", &device.spec().l2}};
+    for (const auto& [label, cache] : caches) {
+      if (cache->has_value() && (*cache)->bandwidth.has_value()) {
+        AddBandwidth(label, (*cache)->bandwidth->value, false);
+      }
+    }
+    AddBandwidth("l2", Family().l2_feed, true);
+    AddBandwidth("hbm", device.HbmBandwidth(), false);
+    AddBandwidth("hbm", device.HbmBandwidth() * Family().hbm_fraction, true);
+  }
+
+  // --- Points ---
+
+  void AddPoint(size_t index) {
+    const Op& op = estimate_.ops[index];
+    const OpTime& time = estimate_.times[index];
+    const Bytes bytes =
+        level_ == RooflineLevel::kHbm ? time.traffic.hbm() : time.traffic.l2;
+    RooflinePoint point{
+        .op = index,
+        .intensity = {},
+        .achieved = WorkOf(op) / time.estimate,
+        .time_ratio = op.repeat * time.estimate / estimate_.phase.estimate};
+    if (bytes > Bytes::Zero()) point.intensity = WorkOf(op) / bytes;
+    roofline_.points.push_back(point);
+  }
+
+  // --- Crossovers ---
+
+  // The GEMM over `tokens` rows; empty for other ops.
+  std::optional<Op> WithTokens(const Op& op, int64_t tokens) const {
+    if (const auto* gemm = std::get_if<GemmShape>(&op.shape)) {
+      GemmShape shape = *gemm;
+      shape.m = tokens;
+      return GemmOp(shape, false);
+    }
+    if (const auto* grouped = std::get_if<GroupedGemmShape>(&op.shape)) {
+      GroupedGemmShape shape = *grouped;
+      const auto per_token = static_cast<int>(std::lround(
+          shape.rows / static_cast<double>(pass_.total_new_tokens())));
+      shape.rows = static_cast<double>(tokens) * per_token;
+      shape.distinct_experts =
+          pass_.routing().DistinctExperts(tokens, per_token, shape.experts);
+      const bool once = op.part == Part::kExpertUp;
+      return GroupedGemmOp(shape,
+                           once ? static_cast<double>(tokens) : shape.rows);
+    }
+    return std::nullopt;
+  }
+
+  bool TensorAhead(const Op& op, bool calibrated) const {
+    const OpTime time = Price(op, view_);
+    if (calibrated) {
+      return time.busy[Resource::kTensor] > time.busy[Resource::kHbm];
+    }
+    Bytes hbm = op.work.weights;
+    if (!StaysInL2(op, view_.device)) hbm += op.work.activations();
+    return time.tensor_at_peak > hbm / view_.device.HbmBandwidth();
+  }
+
+  void AddTokenCrossovers(size_t index) {
+    const Op& op = estimate_.ops[index];
+    if (!WithTokens(op, 1).has_value()) return;
+    for (bool calibrated : {false, true}) {
+      const auto value = First(kMaxTokens, [&](int64_t tokens) {
+        return TensorAhead(*WithTokens(op, tokens), calibrated);
+      });
+      if (!value.has_value()) continue;
+      roofline_.crossovers.push_back(
+          {index, RooflineAxis::kTokens, *value, "hbm", "tensor", calibrated});
+    }
+  }
+
+  OpList LowerPass(const ForwardPass& pass) const {
+    return Lower(target_.graph(), pass, target_.layout(), target_.formats(),
+                 target_.fusion());
+  }
+
+  // Decodes of `context` tokens each, at least what is new.
+  std::optional<ForwardPass> WithContext(int64_t context) const {
+    std::vector<RequestGroup> groups = pass_.groups();
+    for (RequestGroup& group : groups) {
+      group.prior_tokens = std::max(context - group.new_tokens, int64_t{0});
+    }
+    return Repeated(std::move(groups));
+  }
+
+  std::optional<ForwardPass> WithBatch(int64_t requests) const {
+    RequestGroup group = pass_.groups().front();
+    group.request_count = requests;
+    return Repeated({group});
+  }
+
+  // The pass with other groups; empty where they exceed what a pass may be.
+  std::optional<ForwardPass> Repeated(std::vector<RequestGroup> groups) const {
+    Violations none;
+    const std::optional<ForwardPass> pass =
+        ForwardPass::Create(std::move(groups), 2 * kMaxContext, none);
+    if (!pass.has_value()) return std::nullopt;
+    return pass->WithRouting(pass_.routing(), target_.graph().ExpertCount(),
+                             none);
+  }
+
+  void AddContextCrossover() {
+    const auto value = First(kMaxContext, [&](int64_t context) {
+      const std::optional<ForwardPass> pass = WithContext(context);
+      if (!pass.has_value()) return false;
+      Bytes weights;
+      Bytes kv;
+      for (const Op& op : LowerPass(*pass)) {
+        weights += op.repeat * op.work.weights;
+        kv += op.repeat * op.work.kv_read;
+      }
+      return kv > weights;
+    });
+    if (value.has_value()) {
+      roofline_.crossovers.push_back({std::nullopt, RooflineAxis::kContext,
+                                      *value, "weights", "kv_cache", false});
+    }
+  }
+
+  std::optional<Bound> BoundAt(int64_t batch) const {
+    const std::optional<ForwardPass> pass = WithBatch(batch);
+    if (!pass.has_value()) return std::nullopt;
+    return EstimatePass(target_, *pass).phase.bound;
+  }
+
+  void AddBatchCrossovers() {
+    std::optional<Bound> before = BoundAt(1);
+    for (int64_t batch = 2; batch <= kMaxBatch; batch *= 2) {
+      const std::optional<Bound> now = BoundAt(batch);
+      if (!before.has_value() || !now.has_value()) return;
+      if (*now != *before) {
+        const int64_t value = Bisect(batch / 2, batch, [&](int64_t candidate) {
+          return BoundAt(candidate) == now;
+        });
+        roofline_.crossovers.push_back({std::nullopt, RooflineAxis::kBatch,
+                                        value, std::string(BoundName(*before)),
+                                        std::string(BoundName(*now)), true});
+      }
+      before = now;
+    }
+  }
+
+  const Target& target_;
+  const ForwardPass& pass_;
+  const Estimate& estimate_;
+  const RooflineLevel level_;
+  const HardwareView view_;
+  Roofline roofline_;
+};
+
+}  // namespace
+
+absl::string_view RooflineAxisName(RooflineAxis axis) {
+  switch (axis) {
+    case RooflineAxis::kTokens:
+      return "tokens";
+    case RooflineAxis::kContext:
+      return "context";
+    case RooflineAxis::kBatch:
+      return "batch";
+  }
+  return "";
+}
+
+Roofline ExplainRoofline(const Target& target, const ForwardPass& pass,
+                         const Estimate& estimate, RooflineLevel level) {
+  return Explanation(target, pass, estimate, level).Run();
+}
+
+}  // namespace mansard::model

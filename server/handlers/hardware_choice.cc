@@ -1,0 +1,83 @@
+#include "server/handlers/hardware_choice.h"
+
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "model/base/status_macros.h"
+#include "model/io/graph_io.h"
+#include "model/io/profile_io.h"
+#include "server/catalog/errors.h"
+#include "server/catalog/resource_name.h"
+
+namespace mansard::server {
+
+absl::StatusOr<Found<model::HardwareProfile>> FindProfile(
+    const Snapshot& snapshot, const v1::Target& target,
+    model::Violations& violations) {
+  Found<model::HardwareProfile> found;
+  switch (target.hardware_case()) {
+    case v1::Target::kHardwareProfile: {
+      const auto id =
+          ParseResourceName(target.hardware_profile(), kHardwareProfiles,
+                            "hardware_profile", violations);
+      if (!id.has_value()) return found;
+      ASSIGN_OR_RETURN(const ProfileEntry* entry, snapshot.FindProfile(*id));
+      found.value = entry->profile;
+      found.revision = absl::StrCat(ResourceName(kHardwareProfiles, *id), "@",
+                                    entry->proto.revision_id());
+      return found;
+    }
+    case v1::Target::kInlineHardwareProfile: {
+      const model::Violations::Scope scope(violations,
+                                           "inline_hardware_profile");
+      std::optional<model::HardwareProfile> profile = model::ProfileFromProto(
+          target.inline_hardware_profile(), "", snapshot.fabrics(), violations);
+      if (!profile.has_value()) return found;
+      found.revision = absl::StrCat(
+          "inline@", model::ProfileToProto(*profile).revision_id());
+      found.value =
+          std::make_shared<const model::HardwareProfile>(*std::move(profile));
+      return found;
+    }
+    case v1::Target::HARDWARE_NOT_SET:
+      violations.Add(
+          "hardware_profile",
+          "is required: hardwareProfiles/{id}, or inline_hardware_profile");
+      return found;
+  }
+  return found;
+}
+
+absl::Status FindParts(const v1::Target& target, model::TargetSpec& spec) {
+  spec.stack = spec.hardware->FindStack(target.kernel_stack());
+  if (spec.stack == nullptr) {
+    std::vector<std::string> known;
+    for (const model::KernelStack& stack : spec.hardware->stacks()) {
+      known.push_back(stack.spec().id);
+    }
+    return KernelStackNotFound(target.kernel_stack(), known);
+  }
+  spec.fabric = spec.hardware->FindFabric(target.fabric());
+  if (spec.fabric == nullptr) {
+    std::vector<std::string> known;
+    for (const model::Fabric& fabric : spec.hardware->fabrics()) {
+      known.push_back(fabric.spec().id);
+    }
+    return FabricNotFound(target.fabric(), known);
+  }
+  return absl::OkStatus();
+}
+
+void TakeFormats(const v1::Precision& precision, model::TargetSpec& spec,
+                 model::Violations& violations) {
+  spec.weights = model::FormatFromProto(precision.weights(),
+                                        "precision.weights", violations);
+  spec.activations = model::FormatFromProto(
+      precision.activations(), "precision.activations", violations);
+  spec.kv_cache = model::FormatFromProto(precision.kv_cache(),
+                                         "precision.kv_cache", violations);
+}
+
+}  // namespace mansard::server
