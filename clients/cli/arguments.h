@@ -54,6 +54,8 @@ struct EstimateFlags {
   std::string weights = "";
   std::string activations = "";
   std::string kv = "";
+  std::string routing = "";
+  bool unfused = false;
   bool require_fit = false;
   bool ops = false;
   bool waterfall = false;
@@ -76,7 +78,6 @@ struct KernelFlags {
   std::optional<int64_t> rope = std::nullopt;
   std::optional<int64_t> value = std::nullopt;
   bool latent = false;
-  bool unfused = false;
   bool full = false;
   std::optional<int64_t> tokens = std::nullopt;
   std::optional<int64_t> hidden = std::nullopt;
@@ -85,7 +86,6 @@ struct KernelFlags {
   std::optional<int64_t> width = std::nullopt;
   std::optional<int64_t> shared_width = std::nullopt;
   bool plain = false;
-  std::string routing = "";
   std::optional<int64_t> bytes = std::nullopt;
   std::optional<int64_t> ranks = std::nullopt;
   std::optional<int64_t> rows = std::nullopt;

@@ -138,6 +138,18 @@ void CommandTree::AddFormats(CLI::App* app, const char* group) {
   AddText(app, "--kv", flags.kv, "KV cache", "FORMAT", group);
 }
 
+void CommandTree::AddRouting(CLI::App* app, const char* group) {
+  AddText(app, "--routing", arguments_.estimate.routing,
+          "Tokens to experts: independent (default), or spread evenly",
+          "KIND", group);
+}
+
+void CommandTree::AddUnfused(CLI::App* app, const char* group) {
+  app->add_flag("--unfused", arguments_.estimate.unfused,
+                "Scores go through memory, as without FlashAttention")
+      ->group(group);
+}
+
 void CommandTree::AddPass(CLI::App* app) {
   AddText(app, "--model", arguments_.estimate.model,
           "An id, or a config.json, its folder, or a graph's textproto",
@@ -148,6 +160,8 @@ void CommandTree::AddPass(CLI::App* app) {
   AddCounts(app, WorkFlags(), "Work");
   AddCounts(app, LayoutFlags(), "Layout (default 1 each)");
   AddFormats(app, "Formats (default: the model's own)");
+  AddRouting(app, "What if");
+  AddUnfused(app, "What if");
   app->add_flag("--require-fit", arguments_.estimate.require_fit,
                 "Refuse when the model does not fit")
       ->group("Answer");

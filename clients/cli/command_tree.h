@@ -79,6 +79,8 @@ class CommandTree {
   void AddKernel(CLI::App* parent, const KernelCommand& kernel);
   void AddHardwareFlags(CLI::App* app);
   void AddFormats(CLI::App* app, const char* group);
+  void AddRouting(CLI::App* app, const char* group);
+  void AddUnfused(CLI::App* app, const char* group);
   // Model, hardware, pass, layout, formats.
   void AddPass(CLI::App* app);
   template <class Flags>

@@ -126,18 +126,13 @@ void CommandTree::AddKernel(CLI::App* parent, const KernelCommand& kernel) {
   if (kernel.command == Command::kKernelAttention) {
     app->add_flag("--latent", flags.latent, "Multi-head latent attention")
         ->group(group);
-    app->add_flag("--unfused", flags.unfused,
-                  "Scores go through memory, as without FlashAttention")
-        ->group(group);
+    AddUnfused(app, group);
     app->add_flag("--full", flags.full,
                   "Not causal: prefill tokens see the whole context")
         ->group(group);
   }
   if (kernel.command == Command::kKernelMoe) {
-    app->add_option("--routing", flags.routing,
-                    "independent (default), or spread as evenly as can be")
-        ->type_name("KIND")
-        ->group(group);
+    AddRouting(app, group);
     app->add_flag("--plain", flags.plain,
                   "Two matrices an expert, without a gate")
         ->group(group);

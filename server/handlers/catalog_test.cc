@@ -46,6 +46,24 @@ class CatalogTest : public ::testing::Test {
   TestServer server_;
 };
 
+TEST_F(CatalogTest, SaysWhoItIsAndWhatItHolds) {
+  v1::ServerInfo info;
+  grpc::Status status = Call(&v1::CatalogService::Stub::GetServerInfo,
+                             v1::GetServerInfoRequest(), &info);
+  ASSERT_TRUE(status.ok()) << FactsOf(status);
+  EXPECT_FALSE(info.server_version().empty());
+  v1::ListModelGraphsRequest models;
+  models.set_page_size(500);
+  v1::ListModelGraphsResponse graphs;
+  status = Call(&v1::CatalogService::Stub::ListModelGraphs, models, &graphs);
+  ASSERT_TRUE(status.ok()) << FactsOf(status);
+  EXPECT_EQ(info.model_graph_count(), graphs.model_graphs_size());
+  v1::ListHardwareProfilesResponse profiles;
+  status = List(500, "", &profiles);
+  ASSERT_TRUE(status.ok()) << FactsOf(status);
+  EXPECT_EQ(info.hardware_profile_count(), profiles.hardware_profiles_size());
+}
+
 TEST_F(CatalogTest, GetsAModelGraph) {
   v1::ModelGraph graph;
   const grpc::Status status =

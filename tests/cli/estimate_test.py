@@ -132,6 +132,46 @@ class FeasibilityTest(CliTest):
             self.assertNotEqual(result.out, "")
         self.succeed(*DECODE_1024, "--fail-if-infeasible")
 
+    def test_what_ifs(self):
+        def step(*words):
+            return self.succeed(
+                "estimate", "--model", "mixtral-8x7b", "--hardware", "h100-sxm",
+                "--phase", "prefill", "--context", "2", "--ops", "--waterfall",
+                "-o", "json", *words
+            ).json()["estimate"]
+
+        def hbm(answer):
+            return next(
+                row for row in answer["waterfall"] if row["tier"] == "hbm"
+            )
+
+        def attention(answer):
+            return next(
+                op["work"] for op in answer["ops"]
+                if op["op_kind"] == "attention_prefill"
+            )
+
+        # Two tokens that pick 2 of 8 experts each touch 3.5 distinct ones, and
+        # 4 when spread: half an expert more of 3 x 4096 x 14336 in 32 layers.
+        plain = step()
+        self.assertEqual(
+            hbm(step("--routing", "spread"))["weight_bytes"]
+            - hbm(plain)["weight_bytes"],
+            0.5 * 3 * 4096 * 14336 * 2 * 32,
+        )
+        # Three causal pairs for each of 32 heads: scores and weights, two
+        # bytes each, written and read.
+        unfused = step("--unfused")
+        self.assertEqual(
+            attention(unfused)["activation_write_bytes"]
+            - attention(plain)["activation_write_bytes"],
+            2 * 3 * 32 * 2,
+        )
+        self.assertIn(
+            "allowed: independent, spread",
+            self.fail_with(2, *DECODE_1024, "--routing", "uneven"),
+        )
+
     def test_require_fit_refuses(self):
         self.assertIn(
             "GB a device", self.fail_with(1, *self.TOO_LARGE, "--require-fit")

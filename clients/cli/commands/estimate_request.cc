@@ -113,6 +113,17 @@ std::string FlagOfGroupField(const EstimateFlags& flags,
 
 }  // namespace
 
+absl::StatusOr<v1::ExpertRouting> RoutingOf(const EstimateFlags& flags) {
+  v1::ExpertRouting routing;
+  if (flags.routing == "spread") {
+    routing.set_kind(v1::ExpertRouting::KIND_SPREAD);
+  } else if (!flags.routing.empty() && flags.routing != "independent") {
+    return UsageError(absl::StrCat("--routing is \"", flags.routing,
+                                   "\"; allowed: independent, spread"));
+  }
+  return routing;
+}
+
 absl::StatusOr<v1::ForwardPass> ForwardPassOf(const EstimateFlags& flags) {
   if (!flags.context.has_value()) {
     return UsageError("--context is missing",
@@ -120,6 +131,9 @@ absl::StatusOr<v1::ForwardPass> ForwardPassOf(const EstimateFlags& flags) {
                       "those computed now");
   }
   v1::ForwardPass pass;
+  const absl::StatusOr<v1::ExpertRouting> routing = RoutingOf(flags);
+  if (!routing.ok()) return routing.status();
+  if (!flags.routing.empty()) *pass.mutable_expert_routing() = *routing;
   const bool prefill = flags.phase == Phase::kPrefill;
   if (flags.phase != Phase::kMixed) {
     const absl::Status refused = RefusePrefillFlags(flags);
@@ -173,6 +187,7 @@ void FillTarget(const EstimateFlags& flags, v1::Target* target) {
   if (flags.kv_heads.has_value()) {
     target->set_kv_head_count(narrow(flags.kv_heads));
   }
+  target->set_unfused_attention(flags.unfused);
 }
 
 std::string FlagOfField(const EstimateFlags& flags, const std::string& field) {

@@ -15,8 +15,11 @@ namespace mansard::cli {
 // missing, does not belong to the phase, or contradicts another.
 absl::StatusOr<v1::ForwardPass> ForwardPassOf(const EstimateFlags& flags);
 
-// Layout, formats, fabric, stack, KV heads: all of the target but model and
-// hardware.
+// How tokens spread over experts; UsageError where --routing names no kind.
+absl::StatusOr<v1::ExpertRouting> RoutingOf(const EstimateFlags& flags);
+
+// Layout, formats, fabric, stack, KV heads, what-ifs: all of the target but
+// model and hardware.
 void FillTarget(const EstimateFlags& flags, v1::Target* target);
 
 // "--tp 3" for "target.parallelism.tensor_size"; empty where no flag set it.

@@ -101,13 +101,13 @@ absl::Status FillAttention(const Arguments& arguments,
   *kernel->mutable_forward_pass() = *std::move(pass);
   kernel->mutable_attention()->set_query_head_count(Narrow(flags.heads));
   kernel->set_full(flags.full);
-  if (flags.unfused) request->mutable_target()->set_unfused_attention(true);
   return flags.latent ? FillLatent(flags, kernel->mutable_attention())
                       : FillGrouped(flags, kernel->mutable_attention());
 }
 
-absl::Status FillMoe(const KernelFlags& flags,
+absl::Status FillMoe(const Arguments& arguments,
                      v1::EstimateKernelRequest* request) {
+  const KernelFlags& flags = arguments.kernel;
   absl::Status status = Require({{"--tokens", &flags.tokens},
                                  {"--hidden", &flags.hidden},
                                  {"--experts", &flags.experts},
@@ -123,12 +123,10 @@ absl::Status FillMoe(const KernelFlags& flags,
   experts->set_expert_intermediate_size(Narrow(flags.width));
   experts->set_shared_intermediate_size(Narrow(flags.shared_width));
   experts->set_gated(!flags.plain);
-  if (flags.routing == "spread") {
-    moe->mutable_routing()->set_kind(v1::ExpertRouting::KIND_SPREAD);
-  } else if (!flags.routing.empty() && flags.routing != "independent") {
-    return UsageError(absl::StrCat("--routing is \"", flags.routing,
-                                   "\"; allowed: independent, spread"));
-  }
+  const absl::StatusOr<v1::ExpertRouting> routing =
+      RoutingOf(arguments.estimate);
+  if (!routing.ok()) return routing.status();
+  *moe->mutable_routing() = *routing;
   return absl::OkStatus();
 }
 
@@ -167,7 +165,7 @@ absl::Status Fill(const Arguments& arguments,
     case Command::kKernelAttention:
       return FillAttention(arguments, request);
     case Command::kKernelMoe:
-      return FillMoe(arguments.kernel, request);
+      return FillMoe(arguments, request);
     case Command::kKernelCollective:
       return FillCollective(arguments, request);
     case Command::kKernelElementwise:
