@@ -140,8 +140,8 @@ void CommandTree::AddFormats(CLI::App* app, const char* group) {
 
 void CommandTree::AddRouting(CLI::App* app, const char* group) {
   AddText(app, "--routing", arguments_.estimate.routing,
-          "Tokens to experts: independent (default), or spread evenly",
-          "KIND", group);
+          "Tokens to experts: independent (default), or spread evenly", "KIND",
+          group);
 }
 
 void CommandTree::AddUnfused(CLI::App* app, const char* group) {
