@@ -142,7 +142,7 @@ class Explanation {
         AddBandwidth(label, (*cache)->bandwidth->value, false);
       }
     }
-    AddBandwidth("l2", Family().l2_feed, true);
+    AddBandwidth("l2 effective feed", Family().l2_feed, true);
     AddBandwidth("hbm", device.HbmBandwidth(), false);
     AddBandwidth("hbm", device.HbmBandwidth() * Family().hbm_fraction, true);
   }

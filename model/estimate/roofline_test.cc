@@ -66,7 +66,8 @@ TEST(Roofline, CeilingsOfDatasheetAndStack) {
   EXPECT_NEAR(CeilingOf(roofline, "vector fp32", false).ridge.value(), 100,
               1e-9);
   EXPECT_EQ(CeilingOf(roofline, "hbm", true).bandwidth->value(), 0.5e12);
-  EXPECT_EQ(CeilingOf(roofline, "l2", true).bandwidth->value(), 1e13);
+  EXPECT_EQ(CeilingOf(roofline, "l2 effective feed", true).bandwidth->value(),
+            1e13);
 }
 
 TEST(Roofline, RidgesAreOfTheLevel) {

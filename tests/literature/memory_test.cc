@@ -82,6 +82,30 @@ TEST(Literature, TwoFusedElementwiseOperations) {
   EXPECT_NEAR(2 * one.time_seconds() / fused.time_seconds(), 2, 1e-9);
 }
 
+// Recompute pays when Q_saved / B_mem > F_re / P_compute. A matrix of N
+// elements that is written and read back moves 4N bytes; making it again from
+// an inner size of k takes 2Nk operations: it pays up to k = 2 P / B = 590.4.
+TEST(Literature, RecomputePaysUpToAnInnerSize) {
+  const auto request = [](const std::string& kernel) {
+    return "target { precision { weights: \"fp16\" activations: \"fp16\" } } " +
+           kernel;
+  };
+  const double kept =
+      Busy(Ask(Fp16Hardware(),
+               request("elementwise { operation: \"add\" row_count: 4096 "
+                       "column_count: 4096 }")),
+           "hbm");
+  EXPECT_NEAR(kept, 4.0 * 4096 * 4096 / 3.35e12, 1e-12);
+  const auto remade = [&](int inner) {
+    return Busy(
+        Ask(Fp16Hardware(),
+            request(absl::StrCat("gemm { m: 4096 n: 4096 k: ", inner, " }"))),
+        "tensor");
+  };
+  EXPECT_GT(kept, remade(590));
+  EXPECT_LT(kept, remade(591));
+}
+
 // T_total = compute + memory + launch + synchronisation + communication: each
 // has its own row, and what they are charged adds up to the time.
 TEST(Literature, EveryPartOfATimeIsReported) {
