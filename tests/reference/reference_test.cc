@@ -108,11 +108,21 @@ struct Storage {
   std::optional<Format> weights = {}, activations = {}, kv_cache = {};
 };
 
+// So that any format may be asked for.
+std::shared_ptr<const model::HardwareProfile> WithEveryUnit() {
+  ToyHardware toy;
+  for (auto& rate : toy.device.tensor_rates) {
+    if (!rate.has_value())
+      rate = toy.device.tensor_rates[static_cast<size_t>(Format::kBf16)];
+  }
+  return toy.Build();
+}
+
 // Compares every pass on every rank; returns how many comparisons that were.
 int CompareOn(const NamedGraph& named, int tensor, const Storage& storage,
               const std::vector<model::ForwardPass>& passes,
               bool unfused = false) {
-  static const auto hardware = ToyHardware().Build();
+  static const auto hardware = WithEveryUnit();
   model::TargetSpec spec = TargetOn(BuildGraph(named.spec), hardware, tensor);
   spec.weights = storage.weights;
   spec.activations = storage.activations;
@@ -145,25 +155,25 @@ TEST(Reference, ClosedFormsAreExact) {
   EXPECT_EQ(compared, 15 * (1 + 2 + 4) * 2 * 9);
 }
 
-// Scales and packed elements, of operands at their own widths.
+// Scales and packed elements, of operands at their own widths: every format as
+// weights alone, as weights and GEMM inputs, and as KV cache.
 TEST(Reference, StorageFormatsAreExact) {
-  const Storage kStorages[] = {
-      {.weights = Format::kFp8E4m3, .activations = Format::kFp8E4m3},
-      {.weights = Format::kFp8E4m3},
-      {.weights = Format::kFp8Block, .activations = Format::kFp8Block},
-      {.weights = Format::kInt4},
-      {.weights = Format::kMxfp4},
-      {.weights = Format::kNvfp4, .kv_cache = Format::kFp8E4m3},
-  };
   int compared = 0;
   for (const NamedGraph& graph : ReferenceGraphs()) {
-    for (int tensor : {1, 4}) {
-      for (const Storage& storage : kStorages) {
-        compared += CompareOn(graph, tensor, storage, ReferencePasses());
+    for (Format format : model::AllFormats()) {
+      for (const Storage& storage :
+           {Storage{.weights = format},
+            Storage{.weights = format, .activations = format},
+            Storage{.kv_cache = format}}) {
+        compared += CompareOn(graph, 4, storage, ReferencePasses());
       }
     }
+    // Mixed, and unsharded.
+    compared += CompareOn(
+        graph, 1, {.weights = Format::kNvfp4, .kv_cache = Format::kFp8E4m3},
+        ReferencePasses());
   }
-  EXPECT_EQ(compared, 15 * (1 + 4) * 6 * 9);
+  EXPECT_EQ(compared, 15 * (model::kFormatCount * 3 * 4 + 1) * 9);
 }
 
 TEST(Reference, UnfusedAttentionMovesItsScores) {
