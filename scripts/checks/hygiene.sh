@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# No file of the repository names a path of one machine or the host of a
-# package registry, and no build output lies among the sources.
+# No file of the repository names a path of one machine or an address on the web
+# (a registry's, say), and no build output lies among the sources.
 set -euo pipefail
 # shellcheck source=scripts/lib/common.sh
 source "$(dirname "${BASH_SOURCE[0]}")/../lib/common.sh"
@@ -9,7 +9,8 @@ cd "$repository"
 
 # Bracketed, so that this file does not match itself.
 readonly machine_paths='(^|[^[:alnum:]_./}-])/([w]ork|[r]oot|[h]ome/[a-z]+)/'
-readonly registry_hosts='[d]eb\.debian\.org|[s]ecurity\.debian\.org|[s]napshot\.debian\.org|[r]egistry\.npmjs\.org|[r]egistry\.yarnpkg|[d]eb\.nodesource|[p]ypi\.org|[a]rtifactregistry|[.]pkg\.dev'
+# Loopback is what the documents show.
+readonly web_addresses='[h]ttps?://([^1l$%]|1[^2]|l[^o])'
 readonly build_outputs='\.(o|a|so|d|pyc|gcda|gcno|gch)$|\.(grpc\.)?pb\.(h|cc)$|(^|/)(CMakeCache\.txt|CMakeFiles|build\.ninja|\.ninja_(log|deps)|compile_commands\.json|cmake_install\.cmake|Testing|node_modules|__pycache__|core)(/|$)'
 
 status=0
@@ -25,8 +26,8 @@ report() {
 matches() { xargs -0 grep -nIE -e "$1" -- /dev/null || [ $? -le 123 ]; }
 
 report "Paths of one machine" "$(repository_files . | matches "$machine_paths")"
-report "Hosts of package registries" \
-  "$(repository_files . | matches "$registry_hosts")"
+report "Addresses on the web" \
+  "$(repository_files . | matches "$web_addresses")"
 report "Build outputs among the sources" \
   "$(repository_files . | tr '\0' '\n' | grep -E "$build_outputs" || true)"
 report "Compiled files among the sources" "$(

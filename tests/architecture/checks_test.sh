@@ -57,7 +57,7 @@ printf 'int  Two();\n' >"$copy/model/base/bad.h"
 expect fail "two blanks" format.sh
 rm "$copy/model/base/bad.h"
 
-for text in '/wo''rk/main' '"/ro''ot/x"' 'https://registry.npm''js.org/buf'; do
+for text in '/wo''rk/main' '"/ro''ot/x"' 'ht''tps://registry.example/buf'; do
   printf '%s\n' "$text" >"$copy/model/notes.txt"
   expect fail "$text in a file" hygiene.sh
 done
