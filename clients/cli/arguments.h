@@ -27,7 +27,8 @@ enum class Command {
   kHardwareGet,
 };
 
-enum class OutputFormat { kTable, kJson, kTextproto };
+// In the order in which -o lists them.
+enum class OutputFormat { kTable, kJson, kCsv, kMarkdown, kTextproto };
 
 enum class Phase { kPrefill, kDecode, kMixed };
 

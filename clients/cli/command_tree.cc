@@ -94,7 +94,7 @@ void CommandTree::AddGlobalFlags() {
       ->group(group);
   root_
       .add_option("-o,--output", raw_.output,
-                  "table (default), json; for data files: textproto")
+                  "table (default), json, csv, md; for data files: textproto")
       ->group(group);
   root_.add_flag("--no-color", arguments_.no_color, "No colours")->group(group);
   root_.add_flag("-q,--quiet", arguments_.quiet, "Results and errors only")

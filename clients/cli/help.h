@@ -15,6 +15,11 @@ inline constexpr char kRootFooter[] =
   mansard model import ./my-model/config.json
   mansard hardware get h100-sxm
 
+-o csv prints one table, with units in its header and numbers unrounded: estimate the parts (--ops:
+the ops; --waterfall alone: its rows), roofline the ops, model get and import the tensors, hardware
+get the device. Its rows of sums and their parts stand together: "step" is the sum of the parts,
+"hbm" of its three kinds of bytes. -o md prints what table does, as Markdown.
+
 Exit codes: 0 done, 1 failed, 2 usage, 3 server unreachable or too slow, 4 infeasible (opt-in).
 Environment: MANSARD_SERVER as --server (the flag wins); NO_COLOR turns colours off.)";
 
@@ -22,6 +27,7 @@ inline constexpr char kEstimateFooter[] =
     R"(--context includes the tokens computed now: --context minus --tokens are cached already.
 In a mixed pass --batch, --context and --tokens describe the decodes, --prefill-* the prompts.
 -o json prints the answer of the service; --ops and --waterfall add their rows to it.
+-o csv prints the parts alone: with --ops the ops, with --waterfall alone the waterfall.
 
 Examples:
   One decode step of 64 sequences at 4,096 tokens each, on four devices:

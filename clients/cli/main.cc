@@ -9,6 +9,7 @@
 #include "clients/cli/command_status.h"
 #include "clients/cli/commands/commands.h"
 #include "clients/cli/local.h"
+#include "clients/cli/output/report.h"
 #include "clients/cli/output/style.h"
 #include "clients/cli/parse_arguments.h"
 #include "clients/cli/session.h"
@@ -49,7 +50,9 @@ absl::StatusOr<Answer> Run(const Session& session, const Arguments& arguments,
 }
 
 absl::StatusOr<Answer> RunWithSession(const Arguments& arguments) {
-  const Style style(WantsColor(arguments.no_color));
+  const Style style = arguments.output == OutputFormat::kMarkdown
+                          ? Style::Markdown()
+                          : Style(WantsColor(arguments.no_color));
   if (!arguments.server.empty()) {
     return Run(Session(client::Connect(arguments.server), arguments.server,
                        arguments.timeout),
@@ -77,7 +80,11 @@ absl::StatusOr<Answer> RunCommand(int argc, const char* const* argv) {
     return Answer{.out = arguments->help};
   }
   if (arguments->command == Command::kVersion) return RunVersion(*arguments);
-  return RunWithSession(*arguments);
+  absl::StatusOr<Answer> answer = RunWithSession(*arguments);
+  if (answer.ok() && arguments->output == OutputFormat::kMarkdown) {
+    answer->out = MarkdownPage(answer->out);
+  }
+  return answer;
 }
 
 ExitCode Main(int argc, const char* const* argv) {

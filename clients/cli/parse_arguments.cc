@@ -180,6 +180,9 @@ absl::Status ReadLeaf(const CommandEntry& leaf, const RawFlags& raw,
                       Arguments* arguments) {
   arguments->command = leaf.command;
   std::vector<std::string> formats = {"table", "json"};
+  if (leaf.command != Command::kVersion) {
+    formats.insert(formats.end(), {"csv", "md"});
+  }
   if (leaf.textproto) formats.push_back("textproto");
   const absl::StatusOr<size_t> format = Choice("-o", raw.output, formats);
   if (!format.ok()) return format.status();

@@ -63,13 +63,22 @@ int64_t KvPositionsRead(const AttentionShape& shape) {
   return VisiblePrior(shape) + group.new_tokens;
 }
 
-void AddScores(double scores, bool fused, Format format, Work& work) {
+void AddSoftmax(double scores, Work& work) {
   work.vector = Flops::Of(kVectorFlopsPerScore * scores);
   work.special = Flops::Of(scores);
-  if (fused) return;
-  // Scores and weights are each written and read back.
-  work.activations_in += ElementBytes(format, 2 * scores);
-  work.activations_out += ElementBytes(format, 2 * scores);
+}
+
+// An unfused kernel writes scores and their exponentials and reads both back:
+// of a prompt the whole matrix, whatever the mask hides.
+void AddScoreTraffic(const RequestGroup& group, double scores, double heads,
+                     Format format, Work& work) {
+  const double moved = group.role == Role::kDecode
+                           ? scores
+                           : heads *
+                                 static_cast<double>(group.total_new_tokens()) *
+                                 static_cast<double>(group.context());
+  work.activations_in += ElementBytes(format, 2 * moved);
+  work.activations_out += ElementBytes(format, 2 * moved);
 }
 
 OpKind KindOf(const RequestGroup& group) {
@@ -122,7 +131,10 @@ Op AttentionOp(const AttentionShape& shape) {
   if (group.role == Role::kPrefill) {
     op.work.activations_in += ElementBytes(shape.input, tokens * kv_width);
   }
-  AddScores(scores, shape.fused, shape.input, op.work);
+  AddSoftmax(scores, op.work);
+  if (!shape.fused) {
+    AddScoreTraffic(group, scores, shape.query_heads, shape.input, op.work);
+  }
   return op;
 }
 
@@ -176,7 +188,8 @@ Op LatentAttentionOp(const LatentAttentionShape& shape) {
     }
   }
   op.work.kv_write = ElementBytes(shape.kv_cache, tokens * cached);
-  AddScores(scores, shape.fused, shape.input, op.work);
+  AddSoftmax(scores, op.work);
+  if (!shape.fused) AddScoreTraffic(group, scores, heads, shape.input, op.work);
   return op;
 }
 

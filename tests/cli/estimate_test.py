@@ -159,13 +159,13 @@ class FeasibilityTest(CliTest):
             - hbm(plain)["weight_bytes"],
             0.5 * 3 * 4096 * 14336 * 2 * 32,
         )
-        # Three causal pairs for each of 32 heads: scores and weights, two
-        # bytes each, written and read.
+        # The whole matrix of 2 x 2 scores for each of 32 heads, mask or not:
+        # scores and their exponentials, two bytes each, written and read.
         unfused = step("--unfused")
         self.assertEqual(
             attention(unfused)["activation_write_bytes"]
             - attention(plain)["activation_write_bytes"],
-            2 * 3 * 32 * 2,
+            2 * 4 * 32 * 2,
         )
         self.assertIn(
             "allowed: independent, spread",

@@ -47,5 +47,6 @@ class ColorTest(CliTest):
     def test_empty_no_color_counts_as_unset(self):
         self.assertIn(ESCAPE, on_terminal(*WORDS, NO_COLOR=""))
 
-    def test_json_never_has_colors(self):
-        self.assertNotIn(ESCAPE, on_terminal(*WORDS, "-o", "json"))
+    def test_programs_never_get_colors(self):
+        for form in ("json", "csv", "md"):
+            self.assertNotIn(ESCAPE, on_terminal(*WORDS, "-o", form))

@@ -56,13 +56,20 @@ std::vector<int> AttentionCounter::QueryHeads(int all) const {
   return mine;
 }
 
-// Unfused: scores are written and read, and so are their exponentials.
 void AttentionCounter::CountScores(int64_t scores, int64_t multiply_adds_each) {
   ReferenceWork& work = tally_.Of("attention");
   for (int64_t s = 0; s < scores; ++s) {
     ++work.exponentials;
     for (int64_t d = 0; d < multiply_adds_each; ++d) ++work.multiply_adds;
-    if (options_.fused_attention) continue;
+  }
+}
+
+// Unfused: a row of the score matrix is written and read, masked scores too,
+// and so are its exponentials.
+void AttentionCounter::MoveScoreRow(int64_t scores) {
+  if (options_.fused_attention) return;
+  ReferenceWork& work = tally_.Of("attention");
+  for (int64_t s = 0; s < scores; ++s) {
     work.activations_out += 2 * element_;
     work.activations_in += 2 * element_;
   }
@@ -126,6 +133,7 @@ void AttentionCounter::Request(const RequestGroup& group,
         if (group.role == Role::kPrefill || attention.chunk == 0) touch(p);
       }
       CountScores(scores, 2 * size);  // Query times key, score times value.
+      MoveScoreRow(group.role == Role::kDecode ? scores : group.context());
       work.activations_in += size * element_;
       work.activations_out += size * element_;
     }
@@ -236,6 +244,7 @@ void AttentionCounter::Decode(const RequestGroup& group,
         CountScores(1, key + rank);
         positions.insert(p);
       }
+      MoveScoreRow(group.context());
       work.activations_in += static_cast<double>(key) * element_;
       work.activations_out += static_cast<double>(rank) * element_;
     }
@@ -262,6 +271,7 @@ void AttentionCounter::Prefill(const RequestGroup& group,
         expanded.insert({h, p});
         positions.insert(p);
       }
+      MoveScoreRow(group.context());
       work.activations_in += static_cast<double>(key) * element_;
       work.activations_out += static_cast<double>(value) * element_;
     }

@@ -23,6 +23,7 @@ class AttentionCounter {
   // Query heads of this rank, in the order of the unsharded model.
   std::vector<int> QueryHeads(int all) const;
   void CountScores(int64_t scores, int64_t multiply_adds_each);
+  void MoveScoreRow(int64_t scores);
 
   void Request(const model::RequestGroup& group,
                const model::GroupedQueryAttention& attention);

@@ -15,8 +15,7 @@ namespace {
 
 // Rows that nobody will see are not asked for.
 void FillReadMask(const Arguments& arguments, v1::EstimateRequest* request) {
-  const bool table = arguments.output == OutputFormat::kTable;
-  if (table || arguments.estimate.ops) {
+  if (arguments.output != OutputFormat::kJson || arguments.estimate.ops) {
     request->mutable_read_mask()->add_paths("estimate.ops");
   }
   if (arguments.estimate.waterfall) {
@@ -66,6 +65,59 @@ std::string TableAnswer(const v1::EstimateResponse& response,
   return out;
 }
 
+// One table alone.
+Report MainReport(const v1::EstimateResponse& response,
+                  const EstimateFlags& flags) {
+  if (flags.ops) return OpsReport(response.estimate());
+  if (flags.waterfall) return WaterfallReport(response);
+  return PartsReport(response);
+}
+
+// What an answer for programs does not hold.
+std::string Notes(const v1::EstimateResponse& response,
+                  const std::vector<std::string>& assumptions,
+                  const Arguments& arguments) {
+  const bool csv = arguments.output == OutputFormat::kCsv;
+  std::string notes;
+  if (csv) {
+    notes = FooterText(response.resolution(), response.estimate().tier(),
+                       /*quiet=*/true, Style(false));
+  }
+  if (arguments.quiet) return notes;
+  for (const std::string& assumption : assumptions) {
+    absl::StrAppend(&notes, "note: ", arguments.estimate.model,
+                    ": assumed: ", assumption, "\n");
+  }
+  // In CSV a warning has said it.
+  if (!csv && arguments.fail_if_infeasible && !response.memory().fits()) {
+    absl::StrAppend(&notes, "note: The model does not fit\n");
+  }
+  return notes;
+}
+
+absl::StatusOr<Answer> AnswerOf(const v1::EstimateResponse& response,
+                                const v1::ForwardPass& pass,
+                                const std::vector<std::string>& assumptions,
+                                const Arguments& arguments,
+                                const Style& style) {
+  Answer answer;
+  if (arguments.output == OutputFormat::kJson) {
+    absl::StatusOr<std::string> json = JsonText(response);
+    if (!json.ok()) return json.status();
+    answer.out = *std::move(json);
+    answer.notes = Notes(response, assumptions, arguments);
+  } else if (arguments.output == OutputFormat::kCsv) {
+    answer.out = CsvText(MainReport(response, arguments.estimate));
+    answer.notes = Notes(response, assumptions, arguments);
+  } else {
+    answer.out = TableAnswer(response, pass, assumptions, arguments, style);
+  }
+  if (arguments.fail_if_infeasible && !response.memory().fits()) {
+    answer.code = ExitCode::kInfeasible;
+  }
+  return answer;
+}
+
 }  // namespace
 
 absl::StatusOr<Answer> RunEstimate(const Session& session,
@@ -89,26 +141,7 @@ absl::StatusOr<Answer> RunEstimate(const Session& session,
       request, &response,
       [&flags](const std::string& field) { return FlagOfField(flags, field); });
   if (!called.ok()) return WithHint(called, CatalogHint(called));
-  Answer answer;
-  if (arguments.output == OutputFormat::kJson) {
-    absl::StatusOr<std::string> json = JsonText(response);
-    if (!json.ok()) return json.status();
-    answer.out = *std::move(json);
-    for (const std::string& assumption : assumptions) {
-      if (arguments.quiet) break;
-      absl::StrAppend(&answer.notes, "note: ", flags.model,
-                      ": assumed: ", assumption, "\n");
-    }
-  } else {
-    answer.out = TableAnswer(response, *pass, assumptions, arguments, style);
-  }
-  if (arguments.fail_if_infeasible && !response.memory().fits()) {
-    answer.code = ExitCode::kInfeasible;
-    if (arguments.output == OutputFormat::kJson && !arguments.quiet) {
-      absl::StrAppend(&answer.notes, "note: The model does not fit\n");
-    }
-  }
-  return answer;
+  return AnswerOf(response, *pass, assumptions, arguments, style);
 }
 
 }  // namespace mansard::cli

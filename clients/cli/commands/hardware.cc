@@ -37,6 +37,10 @@ absl::StatusOr<Answer> RunHardwareList(const Session& session,
     answer.out = *std::move(json);
     return answer;
   }
+  if (arguments.output == OutputFormat::kCsv) {
+    answer.out = CsvText(HardwareListReport(all));
+    return answer;
+  }
   answer.out = TableText(HardwareListReport(all), style);
   if (!arguments.quiet) {
     absl::StrAppend(&answer.out,
@@ -73,7 +77,11 @@ absl::StatusOr<Answer> RunHardwareGet(const Session& session,
       ClearOutputOnly(&profile);
       answer.out = DataFileText(profile);
       break;
+    case OutputFormat::kCsv:
+      answer.out = CsvText(DatasheetReport(profile.device()));
+      break;
     case OutputFormat::kTable:
+    case OutputFormat::kMarkdown:
       answer.out = HardwareText(profile, style);
       break;
   }

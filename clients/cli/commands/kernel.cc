@@ -76,6 +76,12 @@ absl::StatusOr<Answer> RunKernel(const Session& session,
     absl::StatusOr<std::string> json = JsonText(response);
     if (!json.ok()) return json.status();
     answer.out = *std::move(json);
+  } else if (arguments.output == OutputFormat::kCsv) {
+    const v1::Tier tier = TierOf(response);
+    answer.out =
+        CsvText(OpsReport(response.ops(), response.time_seconds(), tier));
+    answer.notes =
+        FooterText(response.resolution(), tier, /*quiet=*/true, Style(false));
   } else {
     answer.out = TableAnswer(*request, response, arguments.quiet, style);
   }

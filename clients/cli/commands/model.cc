@@ -19,6 +19,17 @@ absl::StatusOr<Answer> JsonAnswer(const google::protobuf::Message& message) {
   return Answer{.out = *std::move(json)};
 }
 
+// For standard error, beside an answer without prose.
+std::string AssumptionNotes(const v1::ImportHuggingFaceConfigResponse& imported,
+                            bool quiet) {
+  std::string notes;
+  if (quiet) return notes;
+  for (const std::string& assumption : imported.assumptions()) {
+    absl::StrAppend(&notes, "note: assumed: ", assumption, "\n");
+  }
+  return notes;
+}
+
 }  // namespace
 
 absl::StatusOr<Answer> RunModelList(const Session& session,
@@ -38,6 +49,9 @@ absl::StatusOr<Answer> RunModelList(const Session& session,
     all.MergeFrom(page);
   } while (!request.page_token().empty());
   if (arguments.output == OutputFormat::kJson) return JsonAnswer(all);
+  if (arguments.output == OutputFormat::kCsv) {
+    return Answer{.out = CsvText(ModelListReport(all))};
+  }
   Answer answer;
   answer.out = TableText(ModelListReport(all), style);
   if (!arguments.quiet) {
@@ -70,7 +84,10 @@ absl::StatusOr<Answer> RunModelGet(const Session& session,
     case OutputFormat::kTextproto:
       ClearOutputOnly(&graph);
       return Answer{.out = DataFileText(graph)};
+    case OutputFormat::kCsv:
+      return Answer{.out = CsvText(TensorClassReport(graph.size()))};
     case OutputFormat::kTable:
+    case OutputFormat::kMarkdown:
       break;
   }
   return Answer{.out = ModelText(graph, style)};
@@ -89,12 +106,14 @@ absl::StatusOr<Answer> RunModelImport(const Session& session,
     case OutputFormat::kTextproto:
       ClearOutputOnly(imported->mutable_model_graph());
       answer.out = DataFileText(imported->model_graph());
-      for (const std::string& assumption : imported->assumptions()) {
-        if (arguments.quiet) break;
-        absl::StrAppend(&answer.notes, "note: assumed: ", assumption, "\n");
-      }
+      answer.notes = AssumptionNotes(*imported, arguments.quiet);
+      return answer;
+    case OutputFormat::kCsv:
+      answer.out = CsvText(TensorClassReport(imported->model_graph().size()));
+      answer.notes = AssumptionNotes(*imported, arguments.quiet);
       return answer;
     case OutputFormat::kTable:
+    case OutputFormat::kMarkdown:
       break;
   }
   answer.out = ModelText(imported->model_graph(), style);

@@ -84,6 +84,10 @@ absl::StatusOr<Answer> RunRoofline(const Session& session,
     absl::StatusOr<std::string> json = JsonText(response);
     if (!json.ok()) return json.status();
     answer.out = *std::move(json);
+  } else if (arguments.output == OutputFormat::kCsv) {
+    answer.out = CsvText(PointsReport(response));
+    answer.notes = FooterText(response.resolution(), v1::TIER_UNSPECIFIED,
+                              /*quiet=*/true, Style(false));
   } else {
     answer.out = TableAnswer(response, assumptions, arguments, style);
   }

@@ -120,6 +120,19 @@ std::string StatusJson(const EngineStatus& engine, const std::string& server) {
   return absl::StrCat(buffer.GetString(), "\n");
 }
 
+Report HealthReport(const EngineStatus& engine) {
+  Report report{{{"service", Unit::kNone, Align::kLeft},
+                 {"health", Unit::kNone, Align::kLeft}},
+                {}};
+  for (const ServiceHealth& health : engine.services) {
+    report.rows.push_back(
+        {Text(health.service),
+         Text(health.status,
+              health.status == kServing ? Tone::kGood : Tone::kBad)});
+  }
+  return report;
+}
+
 std::string StatusText(const EngineStatus& engine, const std::string& server,
                        const Style& style) {
   std::string out = absl::StrFormat(
@@ -133,16 +146,7 @@ std::string StatusText(const EngineStatus& engine, const std::string& server,
           ? absl::StrCat(WithUnit(engine.round_trip_seconds, Unit::kSeconds),
                          " a call")
           : "-");
-  Report report{{{"service", Unit::kNone, Align::kLeft},
-                 {"health", Unit::kNone, Align::kLeft}},
-                {}};
-  for (const ServiceHealth& health : engine.services) {
-    report.rows.push_back(
-        {Text(health.service),
-         Text(health.status,
-              health.status == kServing ? Tone::kGood : Tone::kBad)});
-  }
-  return out + TableText(report, style);
+  return out + TableText(HealthReport(engine), style);
 }
 
 }  // namespace
@@ -154,9 +158,13 @@ absl::StatusOr<Answer> RunStatus(const Session& session,
   if (!engine.ok()) return engine.status();
   const std::string server = session.embedded() ? "embedded" : session.server();
   Answer answer;
-  answer.out = arguments.output == OutputFormat::kJson
-                   ? StatusJson(*engine, server)
-                   : StatusText(*engine, server, style);
+  if (arguments.output == OutputFormat::kJson) {
+    answer.out = StatusJson(*engine, server);
+  } else if (arguments.output == OutputFormat::kCsv) {
+    answer.out = CsvText(HealthReport(*engine));
+  } else {
+    answer.out = StatusText(*engine, server, style);
+  }
   for (const ServiceHealth& health : engine->services) {
     if (health.status != kServing) answer.code = ExitCode::kFailed;
   }

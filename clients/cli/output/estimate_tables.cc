@@ -160,7 +160,7 @@ Report PartsReport(const v1::EstimateResponse& response) {
 
 Report OpsReport(const OpEstimates& ops, double whole_seconds, v1::Tier tier) {
   Report report{{{"op", Unit::kNone, Align::kLeft},
-                 {"n"},
+                 {"n", Unit::kNone, Align::kRight, "repeat_count"},
                  {"each", Unit::kSeconds},
                  {"share", Unit::kPercent},
                  {"floor", Unit::kPercent},
@@ -170,8 +170,11 @@ Report OpsReport(const OpEstimates& ops, double whole_seconds, v1::Tier tier) {
       std::any_of(ops.begin(), ops.end(), [tier](const v1::OpEstimate& op) {
         return op.tier() != tier || !Marks(op).empty();
       });
-  if (tiers_differ) {
-    report.columns.push_back({"tier", Unit::kNone, Align::kLeft});
+  report.columns.push_back({"tier", Unit::kNone, Align::kLeft, "",
+                            tiers_differ ? Reader::kBoth : Reader::kPrograms});
+  for (const char* mark : {"extrapolated", "raised_to_floor"}) {
+    report.columns.push_back(
+        {mark, Unit::kNone, Align::kLeft, "", Reader::kPrograms});
   }
   report.columns.push_back({"shape", Unit::kNone, Align::kLeft});
   for (const v1::OpEstimate& op : ops) {
@@ -181,9 +184,10 @@ Report OpsReport(const OpEstimates& ops, double whole_seconds, v1::Tier tier) {
                              Number(ShareOf(op, whole_seconds)),
                              Number(op.efficiency_ratio()),
                              ResourceCell(op.limiting_resource())};
-    if (tiers_differ) {
-      row.push_back(Text(absl::StrCat(TierWord(op.tier()), Marks(op))));
-    }
+    row.push_back(ShownAs(Text(TierWord(op.tier())),
+                          absl::StrCat(TierWord(op.tier()), Marks(op))));
+    row.push_back(Text(op.extrapolated() ? "true" : "false"));
+    row.push_back(Text(op.raised_to_floor() ? "true" : "false"));
     row.push_back(Text(ShapeOf(op)));
     report.rows.push_back(std::move(row));
   }
@@ -253,7 +257,7 @@ Report WaterfallReport(const v1::EstimateResponse& response) {
                  {"busy", Unit::kSeconds},
                  {"exposed", Unit::kSeconds},
                  {"share", Unit::kPercent},
-                 {"", Unit::kNone, Align::kLeft}},
+                 {"", Unit::kNone, Align::kLeft, "", Reader::kPeople}},
                 {}};
   for (const v1::WaterfallTier& tier : response.estimate().waterfall()) {
     const Tone tone = ToneOfResource(tier.tier());

@@ -41,13 +41,13 @@ std::string SourceText(const v1::Provenance& provenance) {
 // several numbers.
 class Sources {
  public:
-  // "[2]".
-  std::string Reference(const v1::Provenance& provenance) {
+  // Shown as "[2]".
+  Cell Reference(const v1::Provenance& provenance) {
     const std::string source = SourceText(provenance);
     const auto known = std::find(sources_.begin(), sources_.end(), source);
     const auto index = known - sources_.begin();
     if (known == sources_.end()) sources_.push_back(source);
-    return absl::StrCat("[", index + 1, "]");
+    return ShownAs(Text(source), absl::StrCat("[", index + 1, "]"));
   }
   std::string ListText() const {
     std::string out;
@@ -63,15 +63,12 @@ class Sources {
   std::vector<std::string> sources_;
 };
 
-// Every row of a datasheet has its own unit, so values are text.
+// Every row of a datasheet has its own unit.
 void AddSourced(absl::string_view name, const v1::SourcedNumber& number,
                 Unit unit, Sources& sources, Report* report) {
-  const std::string value = unit == Unit::kNone
-                                ? Grouped(number.value(), 0)
-                                : WithUnit(number.value(), unit);
-  report->rows.push_back({Text(name), Text(value),
+  report->rows.push_back({Text(name), Quantity(number.value(), unit),
                           Text(ProvenanceWord(number.provenance().kind())),
-                          Text(sources.Reference(number.provenance()))});
+                          sources.Reference(number.provenance())});
 }
 
 Report DeviceReport(const v1::Device& device, Sources& sources) {
@@ -131,7 +128,7 @@ Report FabricsReport(const v1::HardwareProfile& profile, Sources& sources) {
            Text(WithUnit(rate.value(), Unit::kBytesPerSecond)),
            NumberOrNothing(link.domain_device_count()),
            Text(ProvenanceWord(rate.provenance().kind())),
-           Text(sources.Reference(rate.provenance()))});
+           sources.Reference(rate.provenance())});
       first = false;
     }
   }
@@ -151,7 +148,7 @@ Report StackReport(const v1::KernelStack& stack, Sources& sources) {
                            NumberOrNothing(family.residual_ratio()),
                            Text(TierWord(family.tier())),
                            Text(ProvenanceWord(family.provenance().kind())),
-                           Text(sources.Reference(family.provenance()))});
+                           sources.Reference(family.provenance())});
   }
   return report;
 }
@@ -166,7 +163,7 @@ std::string HostText(const v1::HostCost& host, Sources& sources) {
           : absl::StrCat(WithUnit(host.eager_launch_seconds(), Unit::kSeconds),
                          " a launch"),
       "  ", ProvenanceWord(host.provenance().kind()), " ",
-      sources.Reference(host.provenance()), "\n");
+      sources.Reference(host.provenance()).shown, "\n");
 }
 
 }  // namespace
@@ -186,12 +183,13 @@ Report HardwareListReport(const v1::ListHardwareProfilesResponse& response) {
     for (const auto& stack : profile.kernel_stacks()) {
       stacks.push_back(stack.stack());
     }
-    std::string fabric;
-    if (profile.fabrics_size() > 0) {
-      fabric = profile.fabrics(0).fabric();
-      if (profile.fabrics_size() > 1) {
-        absl::StrAppend(&fabric, " +", profile.fabrics_size() - 1);
-      }
+    std::vector<std::string> fabrics;
+    for (const auto& fabric : profile.fabrics()) {
+      fabrics.push_back(fabric.fabric());
+    }
+    Cell fabric = Text(absl::StrJoin(fabrics, ", "));
+    if (fabrics.size() > 1) {
+      fabric.shown = absl::StrCat(fabrics[0], " +", fabrics.size() - 1);
     }
     report.rows.push_back(
         {Text(IdOf(profile.name())),
@@ -199,10 +197,15 @@ Report HardwareListReport(const v1::ListHardwareProfilesResponse& response) {
          hbm == nullptr ? Cell()
                         : Number(hbm->bandwidth_bytes_per_second().value()),
          TensorRateCell(profile.device(), "bf16"),
-         TensorRateCell(profile.device(), "fp8-e4m3"), Text(fabric),
+         TensorRateCell(profile.device(), "fp8-e4m3"), fabric,
          Text(absl::StrJoin(stacks, ", "))});
   }
   return report;
+}
+
+Report DatasheetReport(const v1::Device& device) {
+  Sources sources;
+  return DeviceReport(device, sources);
 }
 
 std::string HardwareText(const v1::HardwareProfile& profile,

@@ -11,6 +11,9 @@ namespace mansard::cli {
 
 Report HardwareListReport(const v1::ListHardwareProfilesResponse& response);
 
+// Every number of a datasheet with its source, one a row.
+Report DatasheetReport(const v1::Device& device);
+
 // A datasheet: every number with its source; fabrics; kernel stacks.
 std::string HardwareText(const v1::HardwareProfile& profile,
                          const Style& style);

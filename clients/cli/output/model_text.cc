@@ -34,20 +34,6 @@ std::string FormatsText(const v1::Precision& precision) {
                       precision.kv_cache(), " KV cache");
 }
 
-Report TensorClassReport(const v1::ModelSize& size) {
-  Report report{{{"tensors", Unit::kNone, Align::kLeft},
-                 {"parameters"},
-                 {"share", Unit::kPercent}},
-                {}};
-  const auto total = static_cast<double>(size.parameter_count());
-  for (const auto& entry : size.tensor_classes()) {
-    const auto count = static_cast<double>(entry.parameter_count());
-    report.rows.push_back({Text(entry.tensor_class()), Number(count),
-                           Number(total > 0 ? count / total : 0)});
-  }
-  return report;
-}
-
 // What the columns do not say.
 std::string NotesOn(const v1::LayerKind& kind) {
   const v1::Attention& attention = kind.attention();
@@ -112,15 +98,30 @@ std::string IdOf(const std::string& name) {
   return name.substr(name.rfind('/') + 1);
 }
 
-Report ModelListReport(const v1::ListModelGraphsResponse& response) {
-  Report report{{{"model", Unit::kNone, Align::kLeft},
-                 {"parameters", Unit::kParameters},
-                 {"active", Unit::kParameters},
-                 {"KV/token", Unit::kBytes},
-                 {"layers"},
-                 {"max context"},
-                 {"format", Unit::kNone, Align::kLeft}},
+Report TensorClassReport(const v1::ModelSize& size) {
+  Report report{{{"tensors", Unit::kNone, Align::kLeft},
+                 {"parameters"},
+                 {"share", Unit::kPercent}},
                 {}};
+  const auto total = static_cast<double>(size.parameter_count());
+  for (const auto& entry : size.tensor_classes()) {
+    const auto count = static_cast<double>(entry.parameter_count());
+    report.rows.push_back({Text(entry.tensor_class()), Number(count),
+                           Number(total > 0 ? count / total : 0)});
+  }
+  return report;
+}
+
+Report ModelListReport(const v1::ListModelGraphsResponse& response) {
+  Report report{
+      {{"model", Unit::kNone, Align::kLeft},
+       {"parameters", Unit::kParameters},
+       {"active", Unit::kParameters},
+       {"KV/token", Unit::kBytes, Align::kRight, "kv_bytes_per_token"},
+       {"layers"},
+       {"max context", Unit::kNone, Align::kRight, "max_context_tokens"},
+       {"format", Unit::kNone, Align::kLeft}},
+      {}};
   for (const v1::ModelGraph& graph : response.model_graphs()) {
     const v1::ModelSize& size = graph.size();
     report.rows.push_back(

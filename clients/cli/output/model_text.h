@@ -14,6 +14,9 @@ std::string IdOf(const std::string& name);
 
 Report ModelListReport(const v1::ListModelGraphsResponse& response);
 
+// Parameters by tensor class.
+Report TensorClassReport(const v1::ModelSize& size);
+
 // Sizes, parameters by tensor class, and the kinds of layers.
 std::string ModelText(const v1::ModelGraph& graph, const Style& style);
 

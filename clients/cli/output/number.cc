@@ -94,6 +94,34 @@ Scale ScaleFor(Unit unit, double largest) {
   return {chosen->factor, absl::StrCat(chosen->text, SymbolOf(unit))};
 }
 
+absl::string_view UnitWord(Unit unit) {
+  switch (unit) {
+    case Unit::kNone:
+      return "";
+    case Unit::kSeconds:
+      return "seconds";
+    case Unit::kBytes:
+      return "bytes";
+    case Unit::kBytesPerSecond:
+      return "bytes_per_second";
+    case Unit::kFlops:
+      return "flops";
+    case Unit::kFlopsPerSecond:
+      return "flops_per_second";
+    case Unit::kParameters:
+      return "parameters";
+    case Unit::kHertz:
+      return "hertz";
+    case Unit::kPerSecond:
+      return "per_second";
+    case Unit::kWatts:
+      return "watts";
+    case Unit::kPercent:
+      return "ratio";
+  }
+  return "";
+}
+
 int DecimalsFor(double largest) {
   const double magnitude = std::abs(largest);
   if (magnitude >= 1000) return 0;

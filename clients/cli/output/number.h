@@ -35,6 +35,9 @@ Scale ScaleFor(Unit unit, double largest);
 // in all.
 int DecimalsFor(double largest);
 
+// "bytes_per_second", as names of fields end; empty for kNone.
+absl::string_view UnitWord(Unit unit);
+
 // "1,234.50".
 std::string Grouped(double value, int decimals);
 std::string Grouped(int64_t value);

@@ -6,6 +6,7 @@
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
 #include "absl/strings/str_split.h"
 
 namespace mansard::cli {
@@ -64,7 +65,8 @@ TextColumn RenderColumn(const Report& report, size_t index) {
   double largest = 0;
   bool has_numbers = false;
   for (const auto& row : report.rows) {
-    if (const double* number = std::get_if<double>(&row[index].value)) {
+    const double* number = std::get_if<double>(&row[index].value);
+    if (number != nullptr && row[index].shown.empty()) {
       largest = std::max(largest, std::abs(*number));
       has_numbers = true;
     }
@@ -80,7 +82,9 @@ TextColumn RenderColumn(const Report& report, size_t index) {
                            : absl::StrCat(column.name, " ", scale.label));
   for (const auto& row : report.rows) {
     const auto& value = row[index].value;
-    if (const double* number = std::get_if<double>(&value)) {
+    if (!row[index].shown.empty()) {
+      text.cells.push_back(row[index].shown);
+    } else if (const double* number = std::get_if<double>(&value)) {
       text.cells.push_back(NumberText(*number / scale.factor, decimals));
     } else if (const std::string* words = std::get_if<std::string>(&value)) {
       text.cells.push_back(*words);
@@ -92,6 +96,20 @@ TextColumn RenderColumn(const Report& report, size_t index) {
     text.width = std::max(text.width, DisplayWidth(cell));
   }
   return text;
+}
+
+// Without the columns that are for programs.
+Report ForPeople(const Report& report) {
+  Report out;
+  out.rows.resize(report.rows.size());
+  for (size_t i = 0; i < report.columns.size(); ++i) {
+    if (report.columns[i].reader == Reader::kPrograms) continue;
+    out.columns.push_back(report.columns[i]);
+    for (size_t row = 0; row < report.rows.size(); ++row) {
+      out.rows[row].push_back(report.rows[row][i]);
+    }
+  }
+  return out;
 }
 
 std::string TrimmedLine(absl::string_view line) {
@@ -114,7 +132,59 @@ Cell NumberOrNothing(double value) {
   return value == 0 ? Cell() : Number(value);
 }
 
-std::string TableText(const Report& report, const Style& style) {
+Cell Quantity(double value, Unit unit) {
+  Cell cell = Number(value);
+  cell.shown = unit == Unit::kNone ? Grouped(value, 0) : WithUnit(value, unit);
+  cell.unit = unit;
+  return cell;
+}
+
+Cell ShownAs(Cell cell, absl::string_view shown) {
+  cell.shown = std::string(shown);
+  return cell;
+}
+
+std::string MarkdownTable(const Report& whole) {
+  const Report report = ForPeople(whole);
+  std::vector<TextColumn> columns;
+  std::string rule = "|";
+  for (size_t i = 0; i < report.columns.size(); ++i) {
+    columns.push_back(RenderColumn(report, i));
+    absl::StrAppend(
+        &rule, report.columns[i].align == Align::kLeft ? " :--- |" : " ---: |");
+  }
+  std::string out = "\n";
+  for (size_t row = 0; row <= report.rows.size(); ++row) {
+    absl::StrAppend(&out, "|");
+    for (const TextColumn& column : columns) {
+      const std::string cell = absl::StrReplaceAll(
+          absl::StripAsciiWhitespace(column.cells[row]),
+          {{"\\", "\\\\"}, {"|", "\\|"}, {"\r", ""}, {"\n", " "}});
+      absl::StrAppend(&out, " ", cell, cell.empty() ? "|" : " |");
+    }
+    absl::StrAppend(&out, "\n");
+    if (row == 0) absl::StrAppend(&out, rule, "\n");
+  }
+  return out + "\n";
+}
+
+std::string MarkdownPage(absl::string_view text) {
+  std::string out;
+  bool blank = false;
+  for (const absl::string_view line : absl::StrSplit(text, '\n')) {
+    if (absl::StripAsciiWhitespace(line).empty()) {
+      blank = !out.empty();
+      continue;
+    }
+    absl::StrAppend(&out, blank ? "\n" : "", line, "\n");
+    blank = false;
+  }
+  return out;
+}
+
+std::string TableText(const Report& whole, const Style& style) {
+  if (style.markdown()) return MarkdownTable(whole);
+  const Report report = ForPeople(whole);
   std::vector<TextColumn> columns;
   int offset = kIndent;  // Of the last column.
   for (size_t i = 0; i < report.columns.size(); ++i) {

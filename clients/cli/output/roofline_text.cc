@@ -14,7 +14,8 @@ using Response = v1::ExplainRooflineResponse;
 
 Cell Intensity(double flops_per_byte) {
   if (flops_per_byte <= 0) return {};
-  return Text(Grouped(flops_per_byte, flops_per_byte < 10 ? 2 : 1));
+  return ShownAs(Number(flops_per_byte),
+                 Grouped(flops_per_byte, flops_per_byte < 10 ? 2 : 1));
 }
 
 Cell LimitCell(const Response::Ceiling& ceiling) {
@@ -69,8 +70,9 @@ Report CeilingsReport(const Response& response) {
 
 Report PointsReport(const Response& response) {
   Report report{{{"op", Unit::kNone, Align::kLeft},
-                 {"n"},
-                 {"FLOP/B"},
+                 {"n", Unit::kNone, Align::kRight, "repeat_count"},
+                 {"FLOP/B", Unit::kNone, Align::kRight,
+                  "arithmetic_intensity_flops_per_byte"},
                  {"achieved", Unit::kFlopsPerSecond},
                  {"share", Unit::kPercent},
                  {"bound", Unit::kNone, Align::kLeft},

@@ -1,4 +1,4 @@
-// Colours, where the reader's terminal has them.
+// Colours, where the reader's terminal has them, and how tables are drawn.
 #pragma once
 
 #include <string>
@@ -27,10 +27,19 @@ Tone ToneOfResource(absl::string_view resource);
 class Style {
  public:
   explicit Style(bool color) : color_(color) {}
+  // Tables for Markdown; no colours.
+  static Style Markdown() {
+    Style style(false);
+    style.markdown_ = true;
+    return style;
+  }
+
+  bool markdown() const { return markdown_; }
   std::string Paint(Tone tone, absl::string_view text) const;
 
  private:
   bool color_;
+  bool markdown_ = false;
 };
 
 // Colour unless --no-color, NO_COLOR, TERM=dumb, or standard output is no
