@@ -27,12 +27,14 @@ readonly build_packages=(
 )
 readonly test_packages=(
   ccache
+  clang-14
   clang-format-14
   clang-tidy-14
   curl
   git
   jq
   libbenchmark-dev
+  libclang-rt-14-dev
   libgmock-dev
   libgtest-dev
   mold

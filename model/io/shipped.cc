@@ -40,6 +40,13 @@ std::string IdOf(const DataFile& file) {
   return name.substr(0, name.rfind(kExtension.data()));
 }
 
+// Whether every text in the message is UTF-8, as the wire demands. The text
+// format takes other bytes, which no client could read later.
+template <class Message>
+bool IsUtf8(const Message& message) {
+  return Message().ParseFromString(message.SerializeAsString());
+}
+
 // Adds each file to `known` as what `make(message, id, violations)` returns of
 // it; collects what goes wrong.
 template <class Message, class Known, class Make>
@@ -51,6 +58,10 @@ void AddFiles(const std::vector<DataFile>& files, Known& known,
     parser.RecordErrorsTo(&collector);
     Message message;
     if (!parser.ParseFromString(file.text, &message)) continue;
+    if (!IsUtf8(message)) {
+      errors.push_back(absl::StrCat(file.path, ": a text in it is not UTF-8"));
+      continue;
+    }
 
     const std::string id = IdOf(file);
     Violations violations;

@@ -248,5 +248,33 @@ TEST(ShippedTest, BrokenFilesAreNamedWithPlaceAndRule) {
                       "required")));
 }
 
+// "\351" is Latin-1; the wire takes UTF-8 alone.
+TEST(ShippedTest, TextsAreUtf8) {
+  const std::string before = "fabric: \"mesh\" display_name: \"";
+  const std::string after =
+      "\" links { tier: \"pcie\" domain_device_count: 8 "
+      "bandwidth_bytes_per_second { value: 1e10 "
+      "provenance { kind: KIND_ASSUMED source: \"x\" } } }";
+  for (const char* latin1 : {"caf\351", "caf\\351"}) {
+    ShippedData data;
+    EXPECT_EQ(
+        AddData(
+            {.fabrics = {{"fabrics/mesh.textproto", before + latin1 + after}},
+             .hardware = {},
+             .models = {}},
+            data)
+            .message(),
+        "fabrics/mesh.textproto: a text in it is not UTF-8");
+    EXPECT_TRUE(data.fabrics.empty());
+  }
+  ShippedData data;
+  EXPECT_TRUE(AddData({.fabrics = {{"fabrics/mesh.textproto",
+                                    before + "caf\303\251" + after}},
+                       .hardware = {},
+                       .models = {}},
+                      data)
+                  .ok());
+}
+
 }  // namespace
 }  // namespace mansard::model
