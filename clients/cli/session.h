@@ -5,6 +5,7 @@
 #include <memory>
 #include <string>
 
+#include "absl/status/statusor.h"
 #include "clients/cc/client.h"
 #include "clients/cli/command_status.h"
 
@@ -32,7 +33,30 @@ class Session {
                       flag_of_field);
   }
 
+  // Every page of a catalog list, merged.
+  template <class Request, class Response>
+  absl::StatusOr<Response> ListAll(grpc::Status (
+      v1::CatalogService::Stub::*method)(grpc::ClientContext*, const Request&,
+                                         Response*)) const {
+    Request request;
+    request.set_page_size(kPageSize);
+    Response all;
+    do {
+      Response page;
+      const absl::Status status =
+          Call(client_.catalog(), method, request, &page);
+      if (!status.ok()) return status;
+      request.set_page_token(page.next_page_token());
+      page.clear_next_page_token();
+      all.MergeFrom(page);
+    } while (!request.page_token().empty());
+    return all;
+  }
+
  private:
+  // Small enough that a page stays below gRPC's 4 MB.
+  static constexpr int kPageSize = 50;
+
   client::Client client_;
   std::string server_;
 };

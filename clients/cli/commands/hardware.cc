@@ -7,29 +7,13 @@
 #include "clients/cli/output/proto_text.h"
 
 namespace mansard::cli {
-namespace {
-
-// Small enough that a page stays below gRPC's 4 MB.
-constexpr int kPageSize = 50;
-
-}  // namespace
-
 absl::StatusOr<Answer> RunHardwareList(const Session& session,
                                        const Arguments& arguments,
                                        const Style& style) {
-  v1::ListHardwareProfilesRequest request;
-  request.set_page_size(kPageSize);
-  v1::ListHardwareProfilesResponse all;
-  do {
-    v1::ListHardwareProfilesResponse page;
-    const absl::Status status = session.Call(
-        session.client().catalog(),
-        &v1::CatalogService::Stub::ListHardwareProfiles, request, &page);
-    if (!status.ok()) return status;
-    request.set_page_token(page.next_page_token());
-    page.clear_next_page_token();
-    all.MergeFrom(page);
-  } while (!request.page_token().empty());
+  const auto listed =
+      session.ListAll(&v1::CatalogService::Stub::ListHardwareProfiles);
+  if (!listed.ok()) return listed.status();
+  const v1::ListHardwareProfilesResponse& all = *listed;
   Answer answer;
   if (arguments.output == OutputFormat::kJson) {
     absl::StatusOr<std::string> json = JsonText(all);

@@ -10,9 +10,6 @@
 namespace mansard::cli {
 namespace {
 
-// Small enough that a page stays below gRPC's 4 MB.
-constexpr int kPageSize = 100;
-
 absl::StatusOr<Answer> JsonAnswer(const google::protobuf::Message& message) {
   absl::StatusOr<std::string> json = JsonText(message);
   if (!json.ok()) return json.status();
@@ -35,19 +32,10 @@ std::string AssumptionNotes(const v1::ImportHuggingFaceConfigResponse& imported,
 absl::StatusOr<Answer> RunModelList(const Session& session,
                                     const Arguments& arguments,
                                     const Style& style) {
-  v1::ListModelGraphsRequest request;
-  request.set_page_size(kPageSize);
-  v1::ListModelGraphsResponse all;
-  do {
-    v1::ListModelGraphsResponse page;
-    const absl::Status status = session.Call(
-        session.client().catalog(), &v1::CatalogService::Stub::ListModelGraphs,
-        request, &page);
-    if (!status.ok()) return status;
-    request.set_page_token(page.next_page_token());
-    page.clear_next_page_token();
-    all.MergeFrom(page);
-  } while (!request.page_token().empty());
+  const auto listed =
+      session.ListAll(&v1::CatalogService::Stub::ListModelGraphs);
+  if (!listed.ok()) return listed.status();
+  const v1::ListModelGraphsResponse& all = *listed;
   if (arguments.output == OutputFormat::kJson) return JsonAnswer(all);
   if (arguments.output == OutputFormat::kCsv) {
     return Answer{.out = CsvText(ModelListReport(all))};
