@@ -43,6 +43,7 @@ readonly test_packages=(
   python3-grpcio
   shellcheck
   systemd
+  valgrind
 )
 
 as_root() {

@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "server/catalog/snapshot.h"
+#include "server/heavy_pool.h"
 #include "server/log.h"
 #include "server/metrics.h"
 
@@ -16,9 +17,13 @@ struct ServerEnv {
   Metrics metrics;
   // False until started and while draining.
   std::atomic<bool> ready = false;
+  HeavyPool heavy_pool;
 
-  ServerEnv(LogLevel level, std::shared_ptr<const Snapshot> catalog)
-      : logger(level), snapshot(std::move(catalog)) {}
+  ServerEnv(LogLevel level, std::shared_ptr<const Snapshot> catalog,
+            int heavy_threads, int heavy_queue)
+      : logger(level),
+        snapshot(std::move(catalog)),
+        heavy_pool(heavy_threads, heavy_queue) {}
 };
 
 }  // namespace mansard::server

@@ -88,10 +88,19 @@ ErrorBuilder& ErrorBuilder::Resource(absl::string_view type,
   return *this;
 }
 
+ErrorBuilder& ErrorBuilder::RetryAfter(absl::Duration delay) {
+  const int64_t seconds = absl::IDivDuration(delay, absl::Seconds(1), &delay);
+  retry_.mutable_retry_delay()->set_seconds(seconds);
+  retry_.mutable_retry_delay()->set_nanos(
+      static_cast<int32_t>(absl::ToInt64Nanoseconds(delay)));
+  return *this;
+}
+
 absl::Status ErrorBuilder::Build() const {
   absl::Status status(code_, message_);
   Attach(status, info_);
   if (!resource_.resource_type().empty()) Attach(status, resource_);
+  if (retry_.has_retry_delay()) Attach(status, retry_);
   return status;
 }
 
@@ -137,6 +146,9 @@ grpc::Status ToGrpcStatus(const absl::Status& status) {
   }
   if (auto resource = DetailOf<google::rpc::ResourceInfo>(status)) {
     details.add_details()->PackFrom(*resource);
+  }
+  if (auto retry = DetailOf<google::rpc::RetryInfo>(status)) {
+    details.add_details()->PackFrom(*retry);
   }
   return grpc::Status(static_cast<grpc::StatusCode>(status.code()),
                       details.message(), details.SerializeAsString());

@@ -13,6 +13,7 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
+#include "absl/time/time.h"
 #include "google/rpc/error_details.pb.h"
 #include "model/base/violations.h"
 
@@ -30,6 +31,8 @@ class ErrorBuilder {
   ErrorBuilder& Metadata(absl::string_view key, absl::string_view value);
   // "mansard.v1.ModelGraph" and "modelGraphs/x".
   ErrorBuilder& Resource(absl::string_view type, absl::string_view name);
+  // When to try again.
+  ErrorBuilder& RetryAfter(absl::Duration delay);
   absl::Status Build() const;
 
  private:
@@ -37,6 +40,7 @@ class ErrorBuilder {
   std::string message_;
   google::rpc::ErrorInfo info_;
   google::rpc::ResourceInfo resource_;
+  google::rpc::RetryInfo retry_;
 };
 
 // INVALID_ARGUMENT INVALID_REQUEST with every violation. Precondition: there

@@ -93,6 +93,18 @@ TEST(InvalidRequest, StaysBelowTheTrailerLimit) {
             absl::StrCat("and ", 5000 - shown, " more violations"));
 }
 
+TEST(ToGrpcStatus, SaysWhenToTryAgain) {
+  const google::rpc::Status details = DetailsOf(
+      ToGrpcStatus(ErrorBuilder(absl::StatusCode::kResourceExhausted, "BUSY")
+                       .RetryAfter(absl::Milliseconds(1500))
+                       .Build()));
+  google::rpc::RetryInfo retry;
+  ASSERT_EQ(details.details_size(), 2);
+  ASSERT_TRUE(details.details(1).UnpackTo(&retry));
+  EXPECT_EQ(retry.retry_delay().seconds(), 1);
+  EXPECT_EQ(retry.retry_delay().nanos(), 500'000'000);
+}
+
 TEST(AtPath, PrefixesTheMessageAndKeepsTheDetails) {
   const absl::Status error =
       AtPath(ErrorBuilder(absl::StatusCode::kNotFound, "X_NOT_FOUND")

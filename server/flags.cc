@@ -14,7 +14,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
-#include "server/listen_address.h"
+#include "server/heavy_pool.h"
 #include "server/log.h"
 #include "server/version.h"
 
@@ -30,15 +30,23 @@ ABSL_FLAG(absl::Duration, drain_delay, absl::Seconds(5),
           "On SIGTERM: time between NOT_SERVING and shutting down.");
 ABSL_FLAG(absl::Duration, drain_deadline, absl::Seconds(20),
           "On SIGTERM: longest wait for running calls after that.");
+ABSL_FLAG(int, heavy_threads, mansard::server::DefaultHeavyThreads(),
+          "Threads of low priority for calls that may take long: large "
+          "batches, rooflines, imports.");
+ABSL_FLAG(int, heavy_queue, 64,
+          "Such calls that may wait; beyond, RESOURCE_EXHAUSTED is answered.");
 ABSL_FLAG(std::string, log_level, "info",
           "debug, info (one line a call), warning, error or off.");
 
 namespace mansard::server {
 namespace {
 
-constexpr const char* kFlags[] = {"listen",         "metrics_listen",
-                                  "catalog_dir",    "drain_delay",
-                                  "drain_deadline", "log_level"};
+constexpr const char* kFlags[] = {
+    "listen",         "metrics_listen", "catalog_dir", "drain_delay",
+    "drain_deadline", "heavy_threads",  "heavy_queue", "log_level"};
+
+constexpr int kMaxHeavyThreads = 1024;
+constexpr int kMaxHeavyQueue = 100'000;
 
 absl::Status TakeEnvironment() {
   for (const char* name : kFlags) {
@@ -61,6 +69,13 @@ absl::Status CheckDuration(absl::string_view flag, absl::Duration value) {
   }
   return absl::InvalidArgumentError(absl::StrCat(
       "--", flag, " is ", absl::FormatDuration(value), "; allowed: 0s to 24h"));
+}
+
+absl::Status CheckCount(absl::string_view flag, int value, int least,
+                        int most) {
+  if (value >= least && value <= most) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat(
+      "--", flag, " is ", value, "; allowed: ", least, " to ", most));
 }
 
 void SetUsage() {
@@ -94,9 +109,13 @@ absl::StatusOr<ServerOptions> OptionsFromCommandLine(int argc, char** argv) {
   options.catalog_dir = absl::GetFlag(FLAGS_catalog_dir);
   options.drain_delay = absl::GetFlag(FLAGS_drain_delay);
   options.drain_deadline = absl::GetFlag(FLAGS_drain_deadline);
+  options.heavy_threads = absl::GetFlag(FLAGS_heavy_threads);
+  options.heavy_queue = absl::GetFlag(FLAGS_heavy_queue);
   for (const absl::Status& status :
        {CheckDuration("drain_delay", options.drain_delay),
-        CheckDuration("drain_deadline", options.drain_deadline)}) {
+        CheckDuration("drain_deadline", options.drain_deadline),
+        CheckCount("heavy_threads", options.heavy_threads, 1, kMaxHeavyThreads),
+        CheckCount("heavy_queue", options.heavy_queue, 0, kMaxHeavyQueue)}) {
     if (!status.ok()) return status;
   }
   if (options.listen_address.empty()) {

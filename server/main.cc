@@ -6,6 +6,7 @@
 #include <memory>
 
 #include "absl/status/statusor.h"
+#include "absl/synchronization/mutex.h"
 #include "server/flags.h"
 #include "server/log.h"
 #include "server/server.h"
@@ -49,6 +50,9 @@ void AwaitStopSignal(const sigset_t& signals) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  // Debian's Abseil is built with its checks: without this it looks for
+  // deadlocks at every lock that gRPC takes.
+  absl::SetMutexDeadlockDetectionMode(absl::OnDeadlockCycle::kIgnore);
   gpr_set_log_function(LogGrpc);
   const sigset_t signals = BlockStopSignals();
   const auto options = mansard::server::OptionsFromCommandLine(argc, argv);

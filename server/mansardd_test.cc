@@ -65,7 +65,8 @@ TEST(Mansardd, FinishesItsCallsOnSigterm) {
   });
   // Until the call runs.
   while (HttpGet(server.metrics_address, "/metrics")
-             .body.find("mansard_rpcs_in_flight 1\n") == std::string::npos) {
+             .body.find("mansard_rpcs_in_flight{class=\"heavy\"} 1\n") ==
+         std::string::npos) {
     ASSERT_NE(call.wait_for(std::chrono::milliseconds(1)),
               std::future_status::ready)
         << "the call was too short to be seen";
@@ -153,6 +154,16 @@ INSTANTIATE_TEST_SUITE_P(
          1,
          "--catalog_dir \"/absent\" is no folder"},
         {"NegativeDelay", {"--drain_delay=-1s"}, {}, 2, "--drain_delay is -1s"},
+        {"NoHeavyThread",
+         {"--heavy_threads=0"},
+         {},
+         2,
+         "--heavy_threads is 0; allowed: 1 to 1024"},
+        {"NegativeQueue",
+         {"--heavy_queue=-1"},
+         {},
+         2,
+         "--heavy_queue is -1; allowed: 0 to 100000"},
         {"UnknownLevel", {"--log_level=loud"}, {}, 2, "allowed: debug, info"},
         {"Argument", {"serve"}, {}, 2, "unexpected argument \"serve\""},
         {"Environment",

@@ -38,10 +38,21 @@ constexpr FamilyInfo kHandled = {
     "RPCs finished [grpc_type, grpc_service, grpc_method, grpc_code]."};
 constexpr FamilyInfo kHandlingSeconds = {
     "grpc_server_handling_seconds",
-    "Time in the handler, without the network [grpc_type, grpc_service, "
-    "grpc_method]."};
-constexpr FamilyInfo kInFlight = {"mansard_rpcs_in_flight",
-                                  "RPCs started whose answer has not left."};
+    "Time from the request to its answer, with the wait of a heavy call and "
+    "without the network [grpc_type, grpc_service, grpc_method]."};
+constexpr FamilyInfo kInFlight = {
+    "mansard_rpcs_in_flight",
+    "RPCs started whose answer has not left; hot ones run at once, heavy ones "
+    "on the pool [class]."};
+constexpr FamilyInfo kHeavyQueued = {
+    "mansard_heavy_rpcs_queued",
+    "Heavy RPCs that wait for a thread of the pool."};
+constexpr FamilyInfo kHeavyWaitSeconds = {
+    "mansard_heavy_rpc_wait_seconds",
+    "Waits of heavy RPCs for a thread of the pool."};
+constexpr FamilyInfo kHeavyRejected = {
+    "mansard_heavy_rpcs_rejected_total",
+    "Heavy RPCs answered RESOURCE_EXHAUSTED because the queue was full."};
 constexpr FamilyInfo kPredictedStep = {
     "mansard_predicted_step_seconds",
     "Step times that estimates answered [model, hardware, phase]."};
@@ -65,9 +76,6 @@ const std::vector<double>& SecondsBuckets() {
       2.5e-2, 5e-2,   0.1,  0.25, 0.5,    1,    2.5,  5,      10};
   return *kBuckets;
 }
-
-constexpr char kEstimation[] = "mansard.v1.EstimationService";
-constexpr char kCatalog[] = "mansard.v1.CatalogService";
 
 constexpr int kCodeCount = 17;  // OK to UNAUTHENTICATED.
 constexpr int kPhaseCount = 3;
@@ -132,37 +140,17 @@ struct PredictionKey {
 
 }  // namespace
 
-MethodNames NamesOf(Method method) {
-  switch (method) {
-    case Method::kEstimate:
-      return {kEstimation, "Estimate"};
-    case Method::kBatchEstimate:
-      return {kEstimation, "BatchEstimate"};
-    case Method::kEstimateKernel:
-      return {kEstimation, "EstimateKernel"};
-    case Method::kExplainRoofline:
-      return {kEstimation, "ExplainRoofline"};
-    case Method::kGetServerInfo:
-      return {kCatalog, "GetServerInfo"};
-    case Method::kGetModelGraph:
-      return {kCatalog, "GetModelGraph"};
-    case Method::kListModelGraphs:
-      return {kCatalog, "ListModelGraphs"};
-    case Method::kImportHuggingFaceConfig:
-      return {kCatalog, "ImportHuggingFaceConfig"};
-    case Method::kGetHardwareProfile:
-      return {kCatalog, "GetHardwareProfile"};
-    case Method::kListHardwareProfiles:
-      return {kCatalog, "ListHardwareProfiles"};
-  }
-  return {"", ""};
-}
-
 struct Metrics::Families {
   prometheus::Registry registry;
-  prometheus::Gauge& in_flight =
-      Register<prometheus::Gauge>(registry, kInFlight).Add({});
+  std::array<prometheus::Gauge*, kCallClassCount> in_flight{};
   std::atomic<int> calls_in_flight = 0;
+  prometheus::Gauge& heavy_queued =
+      Register<prometheus::Gauge>(registry, kHeavyQueued).Add({});
+  prometheus::Histogram& heavy_wait =
+      Register<prometheus::Histogram>(registry, kHeavyWaitSeconds)
+          .Add({}, SecondsBuckets());
+  prometheus::Counter& heavy_rejected =
+      Register<prometheus::Counter>(registry, kHeavyRejected).Add({});
   std::array<MethodSeries, kMethodCount> methods;
 
   prometheus::Family<prometheus::Histogram>& step =
@@ -191,6 +179,11 @@ Metrics::Families::Families() {
   auto& started = Register<prometheus::Counter>(registry, kStarted);
   auto& handled = Register<prometheus::Counter>(registry, kHandled);
   auto& seconds = Register<prometheus::Histogram>(registry, kHandlingSeconds);
+  auto& running = Register<prometheus::Gauge>(registry, kInFlight);
+  for (int i = 0; i < kCallClassCount; ++i) {
+    in_flight[static_cast<size_t>(i)] =
+        &running.Add({{"class", CallClassName(static_cast<CallClass>(i))}});
+  }
   for (int i = 0; i < kMethodCount; ++i) {
     prometheus::Labels labels = MethodLabels(static_cast<Method>(i));
     MethodSeries& series = methods[static_cast<size_t>(i)];
@@ -244,9 +237,9 @@ const PredictionSeries& Metrics::Families::SeriesFor(const PredictionKey& key) {
 Metrics::Metrics() : families_(std::make_unique<Families>()) {}
 Metrics::~Metrics() = default;
 
-void Metrics::CallStarted(Method method) {
+void Metrics::CallStarted(Method method, CallClass call_class) {
   families_->methods[static_cast<size_t>(method)].started->Increment();
-  families_->in_flight.Increment();
+  families_->in_flight[static_cast<size_t>(call_class)]->Increment();
   families_->calls_in_flight.fetch_add(1);
 }
 
@@ -259,12 +252,24 @@ void Metrics::CallHandled(Method method, absl::StatusCode code,
   series.seconds->Observe(seconds);
 }
 
-void Metrics::CallDone() {
-  families_->in_flight.Decrement();
+void Metrics::CallDone(CallClass call_class) {
+  families_->in_flight[static_cast<size_t>(call_class)]->Decrement();
   families_->calls_in_flight.fetch_sub(1);
 }
 
 int Metrics::CallsInFlight() const { return families_->calls_in_flight.load(); }
+
+void Metrics::HeavyQueued() { families_->heavy_queued.Increment(); }
+
+void Metrics::HeavyStarted(double waited_seconds) {
+  families_->heavy_queued.Decrement();
+  families_->heavy_wait.Observe(waited_seconds);
+}
+
+void Metrics::HeavyRejected() {
+  families_->heavy_queued.Decrement();
+  families_->heavy_rejected.Increment();
+}
 
 void Metrics::RecordPrediction(const std::string& model_id,
                                const std::string& hardware_id,

@@ -13,30 +13,12 @@
 
 #include "absl/status/status.h"
 #include "model/estimate/aggregate.h"
+#include "server/call_class.h"
+#include "server/method.h"
 
 namespace mansard::server {
 
 class Snapshot;
-
-enum class Method {
-  kEstimate,
-  kBatchEstimate,
-  kEstimateKernel,
-  kExplainRoofline,
-  kGetServerInfo,
-  kGetModelGraph,
-  kListModelGraphs,
-  kImportHuggingFaceConfig,
-  kGetHardwareProfile,
-  kListHardwareProfiles,
-};
-inline constexpr int kMethodCount = 10;
-
-struct MethodNames {
-  const char* service;
-  const char* method;
-};
-MethodNames NamesOf(Method method);
 
 inline constexpr size_t kMaxSeries = 200;
 
@@ -48,12 +30,16 @@ class Metrics {
   Metrics(const Metrics&) = delete;
   Metrics& operator=(const Metrics&) = delete;
 
-  void CallStarted(Method method);
+  void CallStarted(Method method, CallClass call_class);
   void CallHandled(Method method, absl::StatusCode code, double seconds);
   // The answer has left.
-  void CallDone();
+  void CallDone(CallClass call_class);
   // Calls started and not done.
   int CallsInFlight() const;
+  // A heavy call waits for a thread: until it starts or is rejected.
+  void HeavyQueued();
+  void HeavyStarted(double waited_seconds);
+  void HeavyRejected();
   // Empty ids stand for inline graphs and profiles.
   void RecordPrediction(const std::string& model_id,
                         const std::string& hardware_id,

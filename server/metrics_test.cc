@@ -15,6 +15,7 @@ namespace mansard::server {
 namespace {
 
 using ::testing::HasSubstr;
+using ::testing::UnorderedElementsAre;
 
 model::PhaseEstimate DecodeStep(double seconds) {
   model::PhaseEstimate estimate;
@@ -39,15 +40,16 @@ std::vector<std::string> Lines(const Metrics& metrics,
 
 TEST(Metrics, CountsCallsByMethodAndCode) {
   Metrics metrics;
-  metrics.CallStarted(Method::kEstimate);
+  metrics.CallStarted(Method::kEstimate, CallClass::kHot);
   EXPECT_EQ(metrics.CallsInFlight(), 1);
-  EXPECT_THAT(metrics.Scrape(), HasSubstr("mansard_rpcs_in_flight 1"));
+  EXPECT_THAT(metrics.Scrape(),
+              HasSubstr("mansard_rpcs_in_flight{class=\"hot\"} 1"));
   metrics.CallHandled(Method::kEstimate, absl::StatusCode::kNotFound, 0.002);
   EXPECT_EQ(metrics.CallsInFlight(), 1);
-  metrics.CallDone();
+  metrics.CallDone(CallClass::kHot);
   EXPECT_EQ(metrics.CallsInFlight(), 0);
   const std::string text = metrics.Scrape();
-  EXPECT_THAT(text, HasSubstr("mansard_rpcs_in_flight 0"));
+  EXPECT_THAT(text, HasSubstr("mansard_rpcs_in_flight{class=\"hot\"} 0"));
   EXPECT_THAT(
       text,
       HasSubstr(
@@ -64,6 +66,28 @@ TEST(Metrics, CountsCallsByMethodAndCode) {
       HasSubstr("grpc_server_handling_seconds_bucket{grpc_method=\"Estimate\","
                 "grpc_service=\"mansard.v1.EstimationService\",grpc_type="
                 "\"unary\",le=\"0.0025\"} 1"));
+}
+
+TEST(Metrics, HeavyCallsWaitStartOrAreRejected) {
+  Metrics metrics;
+  metrics.CallStarted(Method::kExplainRoofline, CallClass::kHeavy);
+  metrics.HeavyQueued();
+  metrics.HeavyQueued();
+  metrics.HeavyQueued();
+  EXPECT_THAT(
+      Lines(metrics, "mansard_rpcs_in_flight{"),
+      UnorderedElementsAre("mansard_rpcs_in_flight{class=\"hot\"} 0",
+                           "mansard_rpcs_in_flight{class=\"heavy\"} 1"));
+  metrics.HeavyStarted(0.003);
+  metrics.HeavyRejected();
+  const std::string text = metrics.Scrape();
+  EXPECT_THAT(text, HasSubstr("\nmansard_heavy_rpcs_queued 1\n"));
+  EXPECT_THAT(text, HasSubstr("\nmansard_heavy_rpcs_rejected_total 1\n"));
+  EXPECT_THAT(
+      text,
+      HasSubstr("mansard_heavy_rpc_wait_seconds_bucket{le=\"0.0025\"} 0"));
+  EXPECT_THAT(
+      text, HasSubstr("mansard_heavy_rpc_wait_seconds_bucket{le=\"0.005\"} 1"));
 }
 
 TEST(Metrics, PredictionsAddUpOverBounds) {

@@ -1,14 +1,17 @@
 // The one door for every RPC: deadline and cancellation check, in-flight gauge,
-// handler timer, status conversion, one log line. Handlers do none of it.
+// handler timer, status conversion, one log line, and the choice of the thread.
+// Handlers do none of it.
 #pragma once
 
 #include <grpcpp/server_context.h>
 #include <grpcpp/support/server_callback.h>
 
 #include <chrono>
+#include <functional>
 #include <memory>
 
 #include "absl/status/status.h"
+#include "server/call_class.h"
 #include "server/env.h"
 #include "server/error.h"
 #include "server/metrics.h"
@@ -33,49 +36,77 @@ class CallContext {
   std::shared_ptr<const Snapshot> snapshot_;
 };
 
-// The life of one call, for metrics and log.
+// The life of one call, for metrics and log: it starts here.
 class CallRecord {
  public:
-  CallRecord(ServerEnv& env, Method method,
+  CallRecord(ServerEnv& env, Method method, CallClass call_class,
              const grpc::CallbackServerContext& context);
-  CallRecord(const CallRecord&) = delete;
-  CallRecord& operator=(const CallRecord&) = delete;
 
   // Counts, logs and converts. Once.
-  grpc::Status Finish(const absl::Status& status);
+  grpc::Status Finish(const absl::Status& status) const;
 
  private:
+  void Log(const absl::Status& status, double seconds) const;
+
   ServerEnv& env_;
   Method method_;
   const grpc::CallbackServerContext& context_;
   std::chrono::steady_clock::time_point start_;
 };
 
-// Keeps the call counted as running until its answer has left.
-class CountedReactor final : public grpc::ServerUnaryReactor {
+// Keeps a heavy call counted as running until its answer has left: it may be
+// large, and a draining server waits for it. Hot calls do with gRPC's own
+// reactor, which needs no further thread to end; they are counted until their
+// answer is handed over.
+class HeavyReactor final : public grpc::ServerUnaryReactor {
  public:
-  explicit CountedReactor(Metrics& metrics) : metrics_(metrics) {}
+  explicit HeavyReactor(Metrics& metrics) : metrics_(metrics) {}
   void OnDone() override;  // Deletes itself: the last that gRPC calls.
 
  private:
   Metrics& metrics_;
 };
 
+// Queues `job` for the pool. Where the queue is full, RESOURCE_EXHAUSTED
+// TOO_MANY_HEAVY_CALLS, and the job never runs.
+absl::Status SubmitHeavy(ServerEnv& env, std::function<void()> job);
+
 template <class Request, class Response>
 using Handler = absl::Status (*)(CallContext&, const Request&, Response&);
 
-// Runs the handler on the calling thread and finishes the call.
+// The handler's answer; none is needed where the caller is gone.
+template <class Request, class Response>
+absl::Status RunHandler(ServerEnv& env,
+                        const grpc::CallbackServerContext& context,
+                        Handler<Request, Response> handler,
+                        const Request& request, Response& response) {
+  CallContext call(env, context);
+  absl::Status status = call.CheckAlive();
+  return status.ok() ? handler(call, request, response) : status;
+}
+
+// Runs the handler and finishes the call: a hot one on the calling thread, a
+// heavy one later on the pool.
 template <class Request, class Response>
 grpc::ServerUnaryReactor* RunUnary(ServerEnv& env, Method method,
+                                   CallClass call_class,
                                    Handler<Request, Response> handler,
                                    grpc::CallbackServerContext* context,
                                    const Request* request, Response* response) {
-  auto* const reactor = new CountedReactor(env.metrics);
-  CallRecord record(env, method, *context);
-  CallContext call(env, *context);
-  absl::Status status = call.CheckAlive();
-  if (status.ok()) status = handler(call, *request, *response);
-  reactor->Finish(record.Finish(status));
+  const CallRecord record(env, method, call_class, *context);
+  if (call_class == CallClass::kHot) {
+    grpc::ServerUnaryReactor* const reactor = context->DefaultReactor();
+    reactor->Finish(
+        record.Finish(RunHandler(env, *context, handler, *request, *response)));
+    env.metrics.CallDone(call_class);
+    return reactor;
+  }
+  auto* const reactor = new HeavyReactor(env.metrics);
+  const absl::Status queued = SubmitHeavy(env, [=, &env] {
+    reactor->Finish(
+        record.Finish(RunHandler(env, *context, handler, *request, *response)));
+  });
+  if (!queued.ok()) reactor->Finish(record.Finish(queued));
   return reactor;
 }
 

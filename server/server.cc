@@ -57,7 +57,8 @@ void ApplyLimits(const ServerOptions& options, grpc::ServerBuilder& builder) {
 struct Server::Parts {
   Parts(ServerOptions server_options, std::shared_ptr<const Snapshot> snapshot)
       : options(std::move(server_options)),
-        env(options.log_level, std::move(snapshot)) {}
+        env(options.log_level, std::move(snapshot), options.heavy_threads,
+            options.heavy_queue) {}
 
   absl::Status StartMetrics();
   absl::Status StartGrpc();

@@ -8,6 +8,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
+#include "server/heavy_pool.h"
 #include "server/log.h"
 
 namespace grpc {
@@ -43,6 +44,13 @@ struct ServerOptions {
   // A connection without calls is closed after this.
   absl::Duration max_connection_idle = absl::Minutes(15);
 
+  // Calls that may take more than about a millisecond (large batches and
+  // passes, rooflines, imports) run on this many threads of low priority; so
+  // many more wait, and RESOURCE_EXHAUSTED is answered beyond. At least 1 and
+  // 0.
+  int heavy_threads = DefaultHeavyThreads();
+  int heavy_queue = 64;
+
   // Where calls are logged, as JSON lines on stderr: kInfo has one a call.
   LogLevel log_level = LogLevel::kWarning;
 };
@@ -68,8 +76,9 @@ class Server {
   // A channel that does not go through the network.
   std::shared_ptr<grpc::Channel> InProcessChannel();
 
-  // Says NOT_SERVING, waits drain_delay, lets running calls finish for at most
-  // drain_deadline, shuts down. Later calls return when the first has.
+  // Says NOT_SERVING, waits drain_delay, lets running and queued calls finish
+  // for at most drain_deadline, shuts down. Later calls return when the first
+  // has.
   void Drain();
   // Returns once the server has shut down.
   void Wait();

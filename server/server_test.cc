@@ -181,7 +181,8 @@ TEST(Server, ThreadsGetTheAnswersOfOne) {
   const absl::Time deadline = absl::Now() + absl::Seconds(10);
   do {
     metrics = HttpGet(server.metrics_address(), "/metrics").body;
-  } while (metrics.find("mansard_rpcs_in_flight 0\n") == std::string::npos &&
+  } while (metrics.find("mansard_rpcs_in_flight{class=\"hot\"} 0\n") ==
+               std::string::npos &&
            absl::Now() < deadline);
   EXPECT_LT(absl::Now(), deadline);
   EXPECT_THAT(

@@ -3,6 +3,7 @@
 
 #include "mansard/v1/catalog_service.grpc.pb.h"
 #include "mansard/v1/estimation_service.grpc.pb.h"
+#include "server/arena_messages.h"
 #include "server/env.h"
 
 namespace mansard::server {
@@ -10,7 +11,7 @@ namespace mansard::server {
 class EstimationServiceImpl final
     : public v1::EstimationService::CallbackService {
  public:
-  explicit EstimationServiceImpl(ServerEnv& env) : env_(env) {}
+  explicit EstimationServiceImpl(ServerEnv& env);
 
   grpc::ServerUnaryReactor* Estimate(grpc::CallbackServerContext* context,
                                      const v1::EstimateRequest* request,
@@ -30,11 +31,18 @@ class EstimationServiceImpl final
 
  private:
   ServerEnv& env_;
+  ArenaMessages<v1::EstimateRequest, v1::EstimateResponse> estimate_messages_;
+  ArenaMessages<v1::BatchEstimateRequest, v1::BatchEstimateResponse>
+      batch_estimate_messages_;
+  ArenaMessages<v1::EstimateKernelRequest, v1::EstimateKernelResponse>
+      estimate_kernel_messages_;
+  ArenaMessages<v1::ExplainRooflineRequest, v1::ExplainRooflineResponse>
+      explain_roofline_messages_;
 };
 
 class CatalogServiceImpl final : public v1::CatalogService::CallbackService {
  public:
-  explicit CatalogServiceImpl(ServerEnv& env) : env_(env) {}
+  explicit CatalogServiceImpl(ServerEnv& env);
 
   grpc::ServerUnaryReactor* GetServerInfo(
       grpc::CallbackServerContext* context,
@@ -63,6 +71,20 @@ class CatalogServiceImpl final : public v1::CatalogService::CallbackService {
 
  private:
   ServerEnv& env_;
+  ArenaMessages<v1::GetServerInfoRequest, v1::ServerInfo>
+      get_server_info_messages_;
+  ArenaMessages<v1::GetModelGraphRequest, v1::ModelGraph>
+      get_model_graph_messages_;
+  ArenaMessages<v1::ListModelGraphsRequest, v1::ListModelGraphsResponse>
+      list_model_graphs_messages_;
+  ArenaMessages<v1::ImportHuggingFaceConfigRequest,
+                v1::ImportHuggingFaceConfigResponse>
+      import_hugging_face_config_messages_;
+  ArenaMessages<v1::GetHardwareProfileRequest, v1::HardwareProfile>
+      get_hardware_profile_messages_;
+  ArenaMessages<v1::ListHardwareProfilesRequest,
+                v1::ListHardwareProfilesResponse>
+      list_hardware_profiles_messages_;
 };
 
 }  // namespace mansard::server

@@ -23,6 +23,7 @@ enum class Command {
   kModelImport,
   kModelList,
   kModelGet,
+  kModelDiff,
   kHardwareList,
   kHardwareGet,
 };
@@ -55,6 +56,7 @@ struct EstimateFlags {
   std::string weights = "";
   std::string activations = "";
   std::string kv = "";
+  std::string state = "";
   std::string routing = "";
   bool unfused = false;
   bool require_fit = false;
@@ -109,6 +111,7 @@ struct Arguments {
   std::string level;
   // The id or file that the command is about.
   std::string operand;
+  std::string second_operand;
   // kHelp: what to print.
   std::string help;
 };

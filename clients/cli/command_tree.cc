@@ -136,6 +136,7 @@ void CommandTree::AddFormats(CLI::App* app, const char* group) {
   AddText(app, "--activations", flags.activations, "What GEMMs read", "FORMAT",
           group);
   AddText(app, "--kv", flags.kv, "KV cache", "FORMAT", group);
+  AddText(app, "--state", flags.state, "Recurrent state", "FORMAT", group);
 }
 
 void CommandTree::AddRouting(CLI::App* app, const char* group) {
@@ -193,13 +194,20 @@ void CommandTree::AddRoofline() {
 
 void CommandTree::AddModelAndHardware() {
   CLI::App* model =
-      AddCommand(&root_, "model", "Models: list, get, import", "");
+      AddCommand(&root_, "model", "Models: list, get, diff, import", "");
   AddLeaf(AddCommand(model, "list", "The models in the catalog", ""),
           Command::kModelList, false);
   CLI::App* get = AddCommand(model, "get", "Shapes and sizes of one model",
                              help::kModelGetFooter);
   get->add_option("ID", arguments_.operand, "As in `mansard model list`");
   AddLeaf(get, Command::kModelGet, true);
+  CLI::App* diff = AddCommand(model, "diff", "Where two models differ",
+                              help::kModelDiffFooter);
+  diff->add_option("A", arguments_.operand,
+                   "As in `mansard model list`, or a file as `model import` "
+                   "takes it");
+  diff->add_option("B", arguments_.second_operand, "The same");
+  AddLeaf(diff, Command::kModelDiff, false);
   CLI::App* import =
       AddCommand(model, "import", "What a Hugging Face config.json amounts to",
                  help::kModelImportFooter);

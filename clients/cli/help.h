@@ -109,6 +109,13 @@ inline constexpr char kModelGetFooter[] =
   mansard model get llama-3.1-8b
   mansard model get llama-3.1-8b -o textproto > my-model.textproto)";
 
+inline constexpr char kModelDiffFooter[] =
+    R"(Layer kinds are compared by their names.
+
+Examples:
+  mansard model diff llama-3.1-8b llama-3.1-70b
+  mansard model diff llama-3.1-8b ./my-model/config.json -o json)";
+
 inline constexpr char kModelImportFooter[] =
     R"(Stores nothing: the file itself, or what -o textproto prints, goes to `mansard estimate --model`.
 

@@ -41,6 +41,8 @@ absl::StatusOr<Answer> Run(const Session& session, const Arguments& arguments,
       return RunModelList(session, arguments, style);
     case Command::kModelGet:
       return RunModelGet(session, arguments, style);
+    case Command::kModelDiff:
+      return RunModelDiff(session, arguments, style);
     case Command::kHardwareList:
       return RunHardwareList(session, arguments, style);
     case Command::kHardwareGet:

@@ -187,9 +187,14 @@ absl::Status ReadLeaf(const CommandEntry& leaf, const RawFlags& raw,
   const absl::StatusOr<size_t> format = Choice("-o", raw.output, formats);
   if (!format.ok()) return format.status();
   arguments->output = static_cast<OutputFormat>(*format);
-  for (const char* operand : {"ID", "FILE", "OP"}) {
-    if (leaf.app->get_option_no_throw(operand) != nullptr &&
-        arguments->operand.empty()) {
+  const std::pair<const char*, const std::string*> operands[] = {
+      {"ID", &arguments->operand},
+      {"FILE", &arguments->operand},
+      {"OP", &arguments->operand},
+      {"A", &arguments->operand},
+      {"B", &arguments->second_operand}};
+  for (const auto& [operand, value] : operands) {
+    if (leaf.app->get_option_no_throw(operand) != nullptr && value->empty()) {
       return UsageError(
           absl::StrCat(FullName(*leaf.app), ": ", operand, " is missing"),
           HelpHint(*leaf.app));

@@ -3,9 +3,8 @@
 #include "absl/strings/str_cat.h"
 
 namespace mansard::model {
-namespace {
 
-constexpr FormatTraits kTraits[] = {
+constinit const std::array<FormatTraits, kFormatCount> kFormatTraits = {{
     // name, bits, scale, zero, rows, columns, activation columns, tensor
     {"fp32", 32, 0, 0, 0, 0, 0, 0},
     {"tf32", 32, 0, 0, 0, 0, 0, 0},
@@ -19,8 +18,9 @@ constexpr FormatTraits kTraits[] = {
     {"mxfp8", 8, 8, 0, 1, 32, 32, 0},
     {"mxfp4", 4, 8, 0, 1, 32, 32, 0},
     {"nvfp4", 4, 8, 0, 1, 16, 16, 32},
-};
-static_assert(sizeof(kTraits) / sizeof(kTraits[0]) == kFormatCount);
+}};
+
+namespace {
 
 int64_t CeilDivide(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
@@ -41,10 +41,6 @@ Bytes Packed(int64_t elements, int element_bits, int64_t scales, int scale_bits,
 }
 
 }  // namespace
-
-const FormatTraits& TraitsOf(Format format) {
-  return kTraits[static_cast<int>(format)];
-}
 
 std::array<Format, kFormatCount> AllFormats() {
   std::array<Format, kFormatCount> all{};
@@ -86,10 +82,6 @@ Bytes ActivationBytes(Format format, int64_t rows, int64_t columns) {
       rows * Blocks(columns, traits.activation_scale_columns);
   return Packed(rows * columns, traits.element_bits, scales, traits.scale_bits,
                 0, traits.tensor_scale_bits);
-}
-
-Bytes ElementBytes(Format format, double count) {
-  return Bytes::Of(count * TraitsOf(format).element_bits / 8.0);
 }
 
 }  // namespace mansard::model

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -48,7 +49,11 @@ struct FormatTraits {
 // fp16 scale and a 4-bit zero point (GPTQ / AWQ checkpoints); mxfp8 and mxfp4
 // blocks of 32 with an 8-bit scale (OCP Microscaling v1.0); nvfp4 blocks of 16
 // with an fp8 scale and an fp32 scale per tensor (NVIDIA NVFP4).
-const FormatTraits& TraitsOf(Format format);
+extern const std::array<FormatTraits, kFormatCount> kFormatTraits;
+// Inline, as ElementBytes is: every op of every step asks.
+inline const FormatTraits& TraitsOf(Format format) {
+  return kFormatTraits[static_cast<size_t>(format)];
+}
 
 // All formats, in the enum's order.
 std::array<Format, kFormatCount> AllFormats();
@@ -67,6 +72,8 @@ Bytes WeightBytes(Format format, int64_t rows, int64_t columns);
 // An activation matrix of `rows` tokens, with scales.
 Bytes ActivationBytes(Format format, int64_t rows, int64_t columns);
 // Elements alone: KV cache entries, vectors. May be fractional (int4).
-Bytes ElementBytes(Format format, double count);
+inline Bytes ElementBytes(Format format, double count) {
+  return Bytes::Of(count * TraitsOf(format).element_bits / 8.0);
+}
 
 }  // namespace mansard::model

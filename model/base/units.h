@@ -109,13 +109,14 @@ constexpr FlopsPerSecond TeraflopsPerSecond(double x) {
   return FlopsPerSecond::Of(x * 1e12);
 }
 
+// Of the values: one instruction each, which the three-way comparison is not.
 template <class Tag>
 constexpr Quantity<Tag> Max(Quantity<Tag> a, Quantity<Tag> b) {
-  return a < b ? b : a;
+  return a.value() < b.value() ? b : a;
 }
 template <class Tag>
 constexpr Quantity<Tag> Min(Quantity<Tag> a, Quantity<Tag> b) {
-  return b < a ? b : a;
+  return b.value() < a.value() ? b : a;
 }
 
 }  // namespace mansard::model

@@ -27,6 +27,14 @@ OpClass ClassOf(OpKind kind) {
     case OpKind::kDequantize:
     case OpKind::kRouting:
     case OpKind::kCombine:
+    case OpKind::kGate:
+    case OpKind::kConvolution:
+    case OpKind::kStateUpdate:
+    case OpKind::kStateScan:
+    case OpKind::kIndexScores:
+    case OpKind::kSelect:
+    case OpKind::kCompress:
+    case OpKind::kStreamMix:
     case OpKind::kSampling:
       return OpClass::kElementwise;
     case OpKind::kAllReduce:
@@ -75,6 +83,12 @@ struct KvFormat {
   std::optional<Format> operator()(const LatentAttentionShape& s) const {
     return s.kv_cache;
   }
+  std::optional<Format> operator()(const CompressedAttentionShape& s) const {
+    return s.kv_cache;
+  }
+  std::optional<Format> operator()(const IndexShape& s) const {
+    return s.kv_cache;
+  }
   template <class Shape>
   std::optional<Format> operator()(const Shape&) const {
     return std::nullopt;
@@ -84,6 +98,7 @@ struct KvFormat {
 struct IsUnfused {
   bool operator()(const AttentionShape& s) const { return !s.fused; }
   bool operator()(const LatentAttentionShape& s) const { return !s.fused; }
+  bool operator()(const CompressedAttentionShape& s) const { return !s.fused; }
   template <class Shape>
   bool operator()(const Shape&) const {
     return false;

@@ -53,15 +53,19 @@ class Aggregation {
     if (time.family != nullptr) step_.tier = std::min(step_.tier, time.tier);
     for (int i = 0; i < kResourceCount; ++i) {
       const Resource r = static_cast<Resource>(i);
-      Row(RowOf(r)).busy += n * time.busy[r];
-      Row(RowOf(r)).exposed += n * time.attributed[r];
-      step_.bound_times[static_cast<size_t>(BoundOf(r))] +=
-          n * time.attributed[r];
+      busy_[r] += n * time.busy[r];
+      exposed_[r] += n * time.attributed[r];
     }
     AddTraffic(op, time.traffic);
   }
 
   PhaseEstimate Finish(const ForwardPass& pass) {
+    for (int i = 0; i < kResourceCount; ++i) {
+      const Resource r = static_cast<Resource>(i);
+      Row(RowOf(r)).busy += busy_[r];
+      Row(RowOf(r)).exposed += exposed_[r];
+      step_.bound_times[static_cast<size_t>(BoundOf(r))] += exposed_[r];
+    }
     step_.phase = pass.phase();
     step_.bound = static_cast<Bound>(
         std::max_element(step_.bound_times.begin(), step_.bound_times.end()) -
@@ -112,6 +116,8 @@ class Aggregation {
 
   const HardwareView& hardware_;
   PhaseEstimate step_;
+  PerResource<Seconds> busy_;
+  PerResource<Seconds> exposed_;
   Seconds tensor_at_peak_;
 };
 

@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "model/base/status_macros.h"
+#include "model/estimate/assumptions.h"
 #include "model/estimate/formats.h"
 
 namespace mansard::model {
@@ -37,11 +38,11 @@ absl::StatusOr<Target> Target::Create(const TargetSpec& spec,
     return absl::InvalidArgumentError("The target breaks rules.");
   }
 
-  ASSIGN_OR_RETURN(
-      const ResolvedFormats resolved,
-      ResolveFormats({spec.weights, spec.activations, spec.kv_cache},
-                     graph->spec().native_precision, spec.hardware->device(),
-                     *spec.stack));
+  ASSIGN_OR_RETURN(const ResolvedFormats resolved,
+                   ResolveFormats({spec.weights, spec.activations,
+                                   spec.kv_cache, spec.state},
+                                  graph->spec().native_precision,
+                                  spec.hardware->device(), *spec.stack));
   if (layout->tensor_tier().has_value()) {
     RETURN_IF_ERROR(CheckCollectives(*layout->tensor_tier(), *spec.stack));
   }
@@ -78,6 +79,9 @@ void Target::Describe(bool weight_only) {
     assumptions_.push_back(
         "the vocabulary is sharded over the ranks: one all-reduce after the "
         "embedding, one all-gather of the logits");
+  }
+  for (std::string& assumption : AttentionAssumptions(*graph_, layout_)) {
+    assumptions_.push_back(std::move(assumption));
   }
   assumptions_.push_back(
       "memory counts weights and KV cache; activation workspace and framework "

@@ -27,6 +27,7 @@ struct TargetSpec {
   std::optional<Format> weights;
   std::optional<Format> activations;
   std::optional<Format> kv_cache;
+  std::optional<Format> state;
   std::optional<int> kv_heads;
   // What if scores went through memory?
   bool unfused_attention = false;

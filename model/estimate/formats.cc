@@ -45,6 +45,7 @@ PassFormats StorageFormats(const FormatChoice& choice,
   formats.precision.activations =
       choice.activations.value_or(native.activations);
   formats.precision.kv_cache = choice.kv_cache.value_or(native.kv_cache);
+  formats.precision.state = choice.state.value_or(native.state);
   formats.hidden = WideOr(formats.precision.activations,
                           WideOr(native.activations, Format::kBf16));
   formats.native = WideOr(native.weights, formats.hidden);

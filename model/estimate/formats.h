@@ -18,6 +18,7 @@ struct FormatChoice {
   std::optional<Format> weights;
   std::optional<Format> activations;
   std::optional<Format> kv_cache;
+  std::optional<Format> state = std::nullopt;
 };
 
 struct ResolvedFormats {

@@ -59,6 +59,12 @@ struct Checker {
   void operator()(const AttentionKernel& kernel) const {
     Violations::Scope scope(violations, "attention");
     CheckAttentionRules(kernel.attention, violations);
+    if (std::holds_alternative<CrossAttention>(kernel.attention)) {
+      violations.Add("attention.cross",
+                     "is set; allowed: grouped_query, multi_head_latent, "
+                     "compressed: an encoder's positions are part of a pass of "
+                     "a whole model");
+    }
     const auto* grouped = std::get_if<GroupedQueryAttention>(&kernel.attention);
     if (kernel.full && (grouped == nullptr || grouped->sliding_window != 0 ||
                         grouped->chunk != 0)) {
@@ -187,39 +193,8 @@ struct Builder {
                    false)};
   }
 
-  Op AttentionOf(const RequestGroup& group, const AttentionKernel& kernel,
-                 const GroupedQueryAttention& grouped) const {
-    return AttentionOp({.group = group,
-                        .query_heads = grouped.query_heads,
-                        .kv_heads = grouped.kv_heads,
-                        .head_size = grouped.head_size,
-                        .window = grouped.sliding_window,
-                        .chunk = grouped.chunk,
-                        .causal = !kernel.full,
-                        .fused = !spec.unfused_attention,
-                        .input = formats.hidden,
-                        .kv_cache = formats.precision.kv_cache});
-  }
-  Op AttentionOf(const RequestGroup& group, const AttentionKernel&,
-                 const LatentAttention& latent) const {
-    return LatentAttentionOp({.group = group,
-                              .attention = latent,
-                              .fused = !spec.unfused_attention,
-                              .input = formats.hidden,
-                              .kv_cache = formats.precision.kv_cache});
-  }
   OpList operator()(const AttentionKernel& kernel) const {
-    OpList ops;
-    const auto& groups = kernel.pass.groups();
-    for (size_t i = 0; i < groups.size(); ++i) {
-      ops.push_back(std::visit(
-          [&](const auto& attention) {
-            return AttentionOf(groups[i], kernel, attention);
-          },
-          kernel.attention));
-      if (groups.size() > 1) ops.back().group = static_cast<int>(i);
-    }
-    return ops;
+    return AttentionKernelOps(kernel, formats, spec.unfused_attention);
   }
 
   OpList operator()(const ExpertsKernel& kernel) const {

@@ -86,6 +86,11 @@ void CheckKernel(const KernelWork& work, const Fabric* fabric,
 // priced. Collectives and element-wise work need no tensor unit.
 absl::StatusOr<ResolvedFormats> FormatsOf(const KernelSpec& spec);
 
+// One op a group: the attention kinds but cross-attention, as in a model.
+// Precondition: CheckKernel adds nothing.
+OpList AttentionKernelOps(const AttentionKernel& kernel,
+                          const PassFormats& formats, bool unfused);
+
 // Precondition: CheckKernel adds nothing.
 OpList KernelOps(const KernelSpec& spec, const PassFormats& formats);
 

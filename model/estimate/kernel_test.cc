@@ -111,6 +111,53 @@ TEST_F(KernelTest, FullAndUnfusedAttention) {
             2 * 4.0 * 256 * 256);
 }
 
+// As ops of the published shapes: see ops/attention_kinds_test.
+TEST_F(KernelTest, AttentionKindsAreTheirOps) {
+  const RequestGroup decode{Role::kDecode, 2, 1, 65535};
+  const auto op_of = [&](Attention attention) {
+    const KernelEstimate kernel = Priced(SpecOf(AttentionKernel{
+        .pass = BuildPass({decode}), .attention = std::move(attention)}));
+    EXPECT_THAT(kernel.names, ElementsAre("attention_decode"));
+    return kernel.ops.at(0);
+  };
+  const Op wide = op_of(GroupedQueryAttention{.query_heads = 64,
+                                              .kv_heads = 4,
+                                              .head_size = 192,
+                                              .value_head_size = 128});
+  EXPECT_EQ(wide.work.tensor.value(), 2 * 2.0 * (192 + 128) * 64 * 65536);
+  EXPECT_EQ(wide.work.kv_read.value(), 2 * 65536.0 * 4 * (192 + 128) * 2);
+  LatentAttention latent{
+      .query_heads = 128,
+      .kv_lora_rank = 512,
+      .query_lora_rank = 1536,
+      .nope_head_size = 128,
+      .rope_head_size = 64,
+      .value_head_size = 128,
+      .indexer = SparseIndexer{.heads = 64, .head_size = 128, .top_k = 2048}};
+  EXPECT_EQ(op_of(latent).work.kv_read.value(), 2 * 2048.0 * 576 * 2);
+  const CompressedAttention compressed{
+      .query_heads = 64,
+      .head_size = 512,
+      .rope_head_size = 64,
+      .query_lora_rank = 1024,
+      .output_groups = 8,
+      .output_lora_rank = 1024,
+      .sliding_window = 128,
+      .ratio = 4,
+      .indexer = SparseIndexer{.heads = 64, .head_size = 128, .top_k = 512}};
+  EXPECT_EQ(op_of(compressed).work.kv_read.value(),
+            2 * (128.0 + 512) * 512 * 2);
+}
+
+TEST_F(KernelTest, CrossAttentionNeedsAModel) {
+  EXPECT_THAT(
+      Refused(AttentionKernel{
+          .pass = DecodePass(1, 10),
+          .attention =
+              CrossAttention{.query_heads = 4, .kv_heads = 2, .head_size = 8}}),
+      ElementsAre("attention.attention.cross"));
+}
+
 TEST_F(KernelTest, ExpertsAreTheOpsOfAModelsLayer) {
   const MixtureOfExperts experts{.expert_count = 8,
                                  .experts_per_token = 2,

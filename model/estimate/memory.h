@@ -15,12 +15,18 @@ namespace mansard::model {
 struct MemoryFootprint {
   Bytes weights;   // With scales; embedding and head included.
   Bytes kv_cache;  // All requests of the pass, new tokens included.
+  // Recurrent states and the last inputs of convolutions, of all requests of
+  // the pass: as much for a request of any length.
+  Bytes state;
   Bytes capacity;
-  int64_t kv_token_capacity =
-      0;  // Beside the weights, as windows are not full.
+  // Beside the weights and the pass's states, as windows are not full. 0 also
+  // where no layer's cache grows: the states then bound the requests, and
+  // nothing the tokens.
+  int64_t kv_token_capacity = 0;
   bool fits = false;
 
-  Bytes free() const { return capacity - weights - kv_cache; }
+  Bytes needed() const { return weights + kv_cache + state; }
+  Bytes free() const { return capacity - needed(); }
 };
 
 // Per rank. Activation workspace and framework reserve are not counted.

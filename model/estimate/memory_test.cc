@@ -3,6 +3,7 @@
 #include "gtest/gtest.h"
 #include "model/estimate/estimate.h"
 #include "model/io/shipped.h"
+#include "tests/toy/published_recurrent.h"
 #include "tests/toy/published_shapes.h"
 #include "tests/toy/toy_hardware.h"
 #include "tests/toy/toy_models.h"
@@ -15,11 +16,16 @@ using mansard::testing::BuildPass;
 using mansard::testing::BuildTarget;
 using mansard::testing::DecodePass;
 using mansard::testing::DeepSeekV3;
+using mansard::testing::Mamba2_780m;
 using mansard::testing::PrefillPass;
+using mansard::testing::Qwen3Next80b;
 using mansard::testing::TargetOn;
 using mansard::testing::TinyGraph;
 using mansard::testing::TinyLatentGraph;
 using mansard::testing::TinyMoeGraph;
+using mansard::testing::TinyPureMambaGraph;
+using mansard::testing::TinyRecurrentGraph;
+using mansard::testing::TinySideBySideGraph;
 using mansard::testing::ToyHardware;
 
 MemoryFootprint Footprint(const TargetSpec& spec, const ForwardPass& pass) {
@@ -31,7 +37,7 @@ TEST(Memory, HoldsEveryParameterOnce) {
     ModelGraphSpec graph = TinyGraph();
     graph.tied_embeddings = tied;
     GroupedOf(graph.layer_kinds[0]).qkv_bias = true;
-    GroupedOf(graph.layer_kinds[0]).qk_norm = true;
+    GroupedOf(graph.layer_kinds[0]).qk_norm = QkNorm::kPerHead;
     const auto built = BuildGraph(graph);
     const MemoryFootprint footprint =
         Footprint(TargetOn(built, ToyHardware().Build()), DecodePass(1, 10));
@@ -69,6 +75,100 @@ TEST(Memory, WeightsDoNotDependOnThePass) {
           << TraitsOf(weights).name;
     }
   }
+}
+
+TEST(Memory, HoldsEveryParameterOfRecurrentMixersOnce) {
+  const auto hardware = ToyHardware().Build();
+  for (const ModelGraphSpec& spec :
+       {TinyRecurrentGraph(StateRule::kDecay),
+        TinyRecurrentGraph(StateRule::kGatedDelta),
+        TinyRecurrentGraph(StateRule::kKeyGatedDelta),
+        TinyRecurrentGraph(StateRule::kMamba),
+        TinyRecurrentGraph(StateRule::kMamba2), TinySideBySideGraph(),
+        TinyPureMambaGraph(), Qwen3Next80b(), Mamba2_780m()}) {
+    const auto graph = BuildGraph(spec);
+    for (const ForwardPass& pass :
+         {DecodePass(1, 10),
+          BuildPass({{Role::kPrefill, 1, 4, 2}, {Role::kDecode, 2, 1, 6}})}) {
+      EXPECT_EQ(Footprint(TargetOn(graph, hardware), pass).weights.value(),
+                2.0 * static_cast<double>(graph->ParameterCount()));
+    }
+  }
+}
+
+// Layers x (state in fp32 + the last three inputs of each channel in bf16).
+// The published figures keep four inputs, as their code does; three are enough.
+TEST(Memory, PublishedStatesASequence) {
+  const struct {
+    ModelGraphSpec spec;
+    double layers, state, channels, published;
+  } kCases[] = {
+      {Qwen3Next80b(), 36, 32 * 128 * 128, 2 * 2048 + 4096, 77856768},
+      {mansard::testing::NemotronH56b(), 54, 256 * 64 * 256,
+       256 * 64 + 2 * 8 * 256, 914817024},
+      {mansard::testing::FalconH1_7b(), 44, 24 * 128 * 256, 3072 + 2 * 256,
+       139673600},
+      {mansard::testing::MiniMaxText01(), 70, 64 * 128 * 128, 0, 293601280},
+      {mansard::testing::Jamba15Mini(), 28, 8192 * 16, 8192, 16515072},
+      {Mamba2_780m(), 48, 48 * 64 * 128, 3072 + 2 * 128, 76775424},
+  };
+  for (const auto& c : kCases) {
+    const TargetSpec spec = TargetOn(BuildGraph(c.spec), ToyHardware().Build());
+    for (int64_t context : {1, 1000, 8000}) {
+      const Bytes state = Footprint(spec, DecodePass(1, context)).state;
+      EXPECT_EQ(state.value(), c.layers * (4 * c.state + 2 * 3 * c.channels));
+      EXPECT_EQ(state.value() + c.layers * 2 * c.channels, c.published);
+    }
+    EXPECT_EQ(Footprint(spec, PrefillPass(7, 100)).state,
+              7 * Footprint(spec, DecodePass(1, 1)).state);
+  }
+}
+
+// Two mixers: 4 heads of 3 x 2 in bf16, 8 + 2 x 6 channels.
+TEST(Memory, RanksShareStatesAndRepeatKeyHeads) {
+  const auto graph = BuildGraph(TinyRecurrentGraph(StateRule::kMamba2));
+  const auto state = [&](int tensor) {
+    return Footprint(TargetOn(graph, ToyHardware().Build(), tensor),
+                     DecodePass(5, 10))
+        .state.value();
+  };
+  EXPECT_EQ(state(1), 5 * 2 * 2 * (24.0 + 3 * 20));
+  EXPECT_EQ(state(2), 5 * 2 * 2 * (12.0 + 3 * 10));
+  EXPECT_EQ(state(4), 5 * 2 * 2 * (6.0 + 3 * 8));
+}
+
+TEST(Memory, StatesTakeRoomFromTheCache) {
+  ToyHardware toy;
+  toy.device.hbm.capacity.value = Bytes::Of(100e3);
+  const TargetSpec spec =
+      TargetOn(BuildGraph(TinyRecurrentGraph(StateRule::kMamba2)), toy.Build());
+  const MemoryFootprint one = Footprint(spec, DecodePass(1, 1));
+  const MemoryFootprint many = Footprint(spec, DecodePass(200, 1));
+  // One attention layer of 2 x 2 x 6 elements a token.
+  EXPECT_EQ(one.kv_token_capacity,
+            static_cast<int64_t>(
+                (100e3 - one.weights.value() - one.state.value()) / 48));
+  EXPECT_EQ(many.kv_token_capacity,
+            static_cast<int64_t>(
+                (100e3 - one.weights.value() - 200 * one.state.value()) / 48));
+  EXPECT_TRUE(many.fits);
+  const MemoryFootprint most = Footprint(spec, DecodePass(300, 1));
+  EXPECT_FALSE(most.fits);
+  EXPECT_LT(most.free(), Bytes::Zero());
+}
+
+// No cache grows: the context is no matter, the number of requests is.
+TEST(Memory, PureMambaIsBoundByRequests) {
+  const TargetSpec spec =
+      TargetOn(BuildGraph(Mamba2_780m()), ToyHardware().Build());  // 80 GB.
+  const MemoryFootprint one = Footprint(spec, DecodePass(1, 1'000'000));
+  EXPECT_EQ(one.kv_cache, Bytes::Zero());
+  EXPECT_EQ(one.kv_token_capacity, 0);
+  EXPECT_TRUE(one.fits);
+  const auto most =
+      static_cast<int64_t>((80e9 - one.weights.value()) / one.state.value());
+  EXPECT_TRUE(Footprint(spec, DecodePass(most, 10)).fits);
+  EXPECT_FALSE(Footprint(spec, DecodePass(most + 1, 10)).fits);
 }
 
 // A rank of DeepSeek-V3: an eighth of heads, experts, embedding and head; all

@@ -216,7 +216,7 @@ class Explanation {
 
   // Decodes of `context` tokens each, at least what is new.
   std::optional<ForwardPass> WithContext(int64_t context) const {
-    std::vector<RequestGroup> groups = pass_.groups();
+    RequestGroups groups = pass_.groups();
     for (RequestGroup& group : groups) {
       group.prior_tokens = std::max(context - group.new_tokens, int64_t{0});
     }
@@ -230,7 +230,7 @@ class Explanation {
   }
 
   // The pass with other groups; empty where they exceed what a pass may be.
-  std::optional<ForwardPass> Repeated(std::vector<RequestGroup> groups) const {
+  std::optional<ForwardPass> Repeated(RequestGroups groups) const {
     Violations none;
     const std::optional<ForwardPass> pass =
         ForwardPass::Create(std::move(groups), 2 * kMaxContext, none);

@@ -2,125 +2,63 @@
 
 #include <set>
 #include <string>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "model/base/id.h"
+#include "model/graph/graph_parameters.h"
+#include "model/graph/layer_parameters.h"
 
 namespace mansard::model {
 namespace {
 
-constexpr double kMaxSize = 1 << 24;
-constexpr double kMaxVocabulary = 1 << 28;
+constexpr double kMaxVocabulary = 1 << 28;  // Also rows of other tables.
 constexpr size_t kMaxLayers = 4096;
-constexpr double kMaxHeads = 65536;  // Also head sizes and experts.
-constexpr double kMaxContext = 1e9;
+constexpr double kMaxExtraParameters =
+    1e12;  // Of one layer, or beyond the layers.
+constexpr double kMaxStreams = 64;
+constexpr int kMaxModules = 64;  // Also layers of one.
+// So that sums of counts fit into 64 bits: 2^63 is 9.22e18.
+constexpr double kMaxParameters = 9e18;
 
-// Counts of wider projections would not fit into 64 bits.
-void CheckWidth(absl::string_view field, int heads, int head_size,
-                Violations& violations) {
-  if (1.0 * heads * head_size > kMaxSize) {
-    violations.Add(field,
-                   absl::StrCat("is ", head_size, "; times the query heads, ",
-                                heads, ", it may be up to ", 1 << 24));
+void CheckLayerKind(const LayerKind& kind, Violations& violations) {
+  if (!kind.has_mixer() && !kind.has_feed_forward()) {
+    violations.Add("attention",
+                   "is required, or recurrent, dense or experts: a layer has a "
+                   "mixer, a feed-forward or both");
   }
+  if (kind.parallel && (!kind.has_mixer() || !kind.has_feed_forward())) {
+    violations.Add("parallel",
+                   "is true; must be false without both a mixer and a "
+                   "feed-forward");
+  }
+  if (kind.parallel_norms && !kind.parallel) {
+    violations.Add("parallel_norms",
+                   "is true; must be false in a layer that is not parallel");
+  }
+  violations.CheckRange("extra_parameter_count",
+                        static_cast<double>(kind.extra_parameters), 0,
+                        kMaxExtraParameters);
+  if (kind.attention.has_value()) {
+    CheckAttentionRules(*kind.attention, violations);
+  }
+  if (kind.recurrent.has_value()) {
+    CheckRecurrentRules(*kind.recurrent, violations);
+  }
+  CheckFeedForwardRules(kind.feed_forward, violations);
 }
 
-// Adds to "attention".
-struct CheckAttention {
-  Violations& violations;
-
-  void operator()(const GroupedQueryAttention& attention) const {
-    Violations::Scope scope(violations, "attention");
-    const bool heads_ok = violations.CheckRange(
-        "query_head_count", attention.query_heads, 1, kMaxHeads);
-    violations.CheckRange("sliding_window_token_count",
-                          static_cast<double>(attention.sliding_window), 0,
-                          kMaxContext);
-    violations.CheckRange("chunk_token_count",
-                          static_cast<double>(attention.chunk), 0, kMaxContext);
-    if (attention.sliding_window != 0 && attention.chunk != 0) {
-      violations.Add("chunk_token_count",
-                     absl::StrCat("is ", attention.chunk,
-                                  "; must be 0 beside a sliding window"));
-    }
-    Violations::Scope grouped(violations, "grouped_query");
-    if (violations.CheckRange("head_size", attention.head_size, 1, kMaxHeads) &&
-        heads_ok) {
-      CheckWidth("head_size", attention.query_heads, attention.head_size,
-                 violations);
-    }
-    if (violations.CheckRange("kv_head_count", attention.kv_heads, 1,
-                              kMaxHeads) &&
-        heads_ok && attention.query_heads % attention.kv_heads != 0) {
-      violations.Add("kv_head_count",
-                     absl::StrCat("is ", attention.kv_heads,
-                                  "; must divide the query heads, ",
-                                  attention.query_heads));
+void CheckIndexes(absl::string_view field, const std::vector<int>& indexes,
+                  const ModelGraphSpec& spec, Violations& violations) {
+  for (size_t i = 0; i < indexes.size(); ++i) {
+    const int index = indexes[i];
+    if (index < 0 || static_cast<size_t>(index) >= spec.layer_kinds.size()) {
+      violations.Add(Indexed(field, i),
+                     absl::StrCat("is ", index, "; there are ",
+                                  spec.layer_kinds.size(), " layer kinds"));
     }
   }
-
-  void operator()(const LatentAttention& attention) const {
-    Violations::Scope scope(violations, "attention");
-    const bool heads_ok = violations.CheckRange(
-        "query_head_count", attention.query_heads, 1, kMaxHeads);
-    Violations::Scope latent(violations, "multi_head_latent");
-    violations.CheckRange("kv_lora_rank", attention.kv_lora_rank, 1, kMaxSize);
-    violations.CheckRange("query_lora_rank", attention.query_lora_rank, 0,
-                          kMaxSize);
-    const struct {
-      const char* field;
-      int size;
-      int least;
-    } kSizes[] = {{"nope_head_size", attention.nope_head_size, 1},
-                  {"rope_head_size", attention.rope_head_size, 0},
-                  {"value_head_size", attention.value_head_size, 1}};
-    for (const auto& [field, size, least] : kSizes) {
-      if (violations.CheckRange(field, size, least, kMaxHeads) && heads_ok) {
-        CheckWidth(field, attention.query_heads, size, violations);
-      }
-    }
-  }
-};
-
-struct CheckFeedForward {
-  Violations& violations;
-
-  void operator()(const DenseFeedForward& feed_forward) const {
-    violations.CheckRange("dense.intermediate_size",
-                          static_cast<double>(feed_forward.intermediate_size),
-                          1, kMaxSize);
-  }
-
-  void operator()(const MixtureOfExperts& experts) const {
-    Violations::Scope scope(violations, "experts");
-    const bool count_ok = violations.CheckRange(
-        "expert_count", experts.expert_count, 1, kMaxHeads);
-    if (violations.CheckRange(
-            "expert_intermediate_size",
-            static_cast<double>(experts.expert_intermediate_size), 1,
-            kMaxSize) &&
-        count_ok &&
-        1.0 * experts.expert_count *
-                static_cast<double>(experts.expert_intermediate_size) >
-            kMaxSize) {
-      violations.Add("expert_intermediate_size",
-                     absl::StrCat("is ", experts.expert_intermediate_size,
-                                  "; times the experts, ", experts.expert_count,
-                                  ", it may be up to ", 1 << 24));
-    }
-    violations.CheckRange("shared_intermediate_size",
-                          static_cast<double>(experts.shared_intermediate_size),
-                          0, kMaxSize);
-    if (violations.CheckRange("experts_per_token_count",
-                              experts.experts_per_token, 1, kMaxHeads) &&
-        count_ok && experts.experts_per_token > experts.expert_count) {
-      violations.Add(
-          "experts_per_token_count",
-          absl::StrCat("is ", experts.experts_per_token, "; there are ",
-                       experts.expert_count, " experts"));
-    }
-  }
-};
+}
 
 void CheckLayerKinds(const ModelGraphSpec& spec, Violations& violations) {
   std::set<std::string> names;
@@ -139,8 +77,7 @@ void CheckLayerKinds(const ModelGraphSpec& spec, Violations& violations) {
           "kind",
           absl::StrCat("\"", kind.name, "\" stands for another kind already"));
     }
-    std::visit(CheckAttention{violations}, kind.attention);
-    std::visit(CheckFeedForward{violations}, kind.feed_forward);
+    CheckLayerKind(kind, violations);
   }
   if (spec.layer_kind_indexes.empty() ||
       spec.layer_kind_indexes.size() > kMaxLayers) {
@@ -148,36 +85,170 @@ void CheckLayerKinds(const ModelGraphSpec& spec, Violations& violations) {
                    absl::StrCat("names ", spec.layer_kind_indexes.size(),
                                 " layers; allowed: 1 to ", kMaxLayers));
   }
+  CheckIndexes("layer_kind_indexes", spec.layer_kind_indexes, spec, violations);
+}
+
+void CheckDrafting(const ModelGraphSpec& spec, Violations& violations) {
+  const MultiTokenPrediction& mtp = spec.mtp;
+  Violations::Scope scope(violations, "multi_token_prediction");
+  violations.CheckRange("module_count", mtp.modules, 0, kMaxModules);
+  if (mtp.modules == 0 &&
+      (!mtp.layer_kind_indexes.empty() || mtp.own_embedding || mtp.own_head)) {
+    violations.Add("module_count",
+                   "is 0; must be at least 1 where modules are described");
+  }
+  if (mtp.layer_kind_indexes.size() > size_t{kMaxModules}) {
+    violations.Add("layer_kind_indexes",
+                   absl::StrCat("names ", mtp.layer_kind_indexes.size(),
+                                " layers; allowed: 1 to ", kMaxModules));
+  } else if (mtp.modules > 0 && mtp.layer_kind_indexes.empty()) {
+    violations.Add("layer_kind_indexes",
+                   "is empty; names the layers of one module");
+  }
+  CheckIndexes("layer_kind_indexes", mtp.layer_kind_indexes, spec, violations);
+}
+
+void CheckTables(const ModelGraphSpec& spec, Violations& violations) {
+  const struct {
+    const char* field;
+    int64_t value;
+    double most;
+  } kSizes[] = {
+      {"extra_embedding_row_count", spec.extra_embedding_rows, kMaxVocabulary},
+      {"embedding_size", spec.embedding_size, kMaxWidth},
+      {"position_row_count", spec.position_rows, kMaxContext},
+      {"layer_input_row_count", spec.layer_input_rows, kMaxVocabulary},
+      {"extra_parameter_count", spec.extra_parameters, kMaxExtraParameters},
+  };
+  for (const auto& [field, value, most] : kSizes) {
+    violations.CheckRange(field, static_cast<double>(value), 0, most);
+  }
+  if ((spec.layer_input_size == 0) != (spec.layer_input_rows == 0)) {
+    violations.Add(
+        "layer_input_row_count",
+        absl::StrCat("is ", spec.layer_input_rows,
+                     "; beside a layer_input_size of ", spec.layer_input_size,
+                     ": both are 0 or neither is"));
+  }
+  const auto layers = static_cast<double>(spec.layer_kind_indexes.size());
+  if (violations.CheckRange("layer_input_size",
+                            static_cast<double>(spec.layer_input_size), 0,
+                            kMaxWidth) &&
+      static_cast<double>(spec.layer_input_size) * layers > kMaxWidth) {
+    violations.Add(
+        "layer_input_size",
+        absl::StrCat("is ", spec.layer_input_size, "; times the layers, ",
+                     layers, ", it may be up to ",
+                     static_cast<int>(kMaxWidth)));
+  }
+  if (violations.CheckRange("residual_stream_count", spec.residual_streams, 1,
+                            kMaxStreams) &&
+      static_cast<double>(spec.hidden_size) * spec.residual_streams >
+          kMaxWidth) {
+    violations.Add(
+        "residual_stream_count",
+        absl::StrCat("is ", spec.residual_streams, "; times the hidden size, ",
+                     spec.hidden_size, ", it may be up to ",
+                     static_cast<int>(kMaxWidth)));
+  }
+}
+
+bool ProjectsLikeKeys(const GroupedQueryAttention& from,
+                      const GroupedQueryAttention& to) {
+  return !from.shared_kv && from.kv_heads == to.kv_heads &&
+         from.head_size == to.head_size && from.value_size() == to.value_size();
+}
+
+// An earlier layer has what this one takes from it.
+bool HasSource(const LayerKind& kind,
+               const std::vector<const LayerKind*>& earlier) {
+  if (!kind.attention.has_value()) return true;
+  const auto any = [&earlier](const auto& fits) {
+    for (const LayerKind* other : earlier) {
+      if (other->attention.has_value() && fits(*other->attention)) return true;
+    }
+    return false;
+  };
+  if (const auto* a = std::get_if<GroupedQueryAttention>(&*kind.attention)) {
+    return !a->shared_kv || any([a](const Attention& other) {
+      const auto* from = std::get_if<GroupedQueryAttention>(&other);
+      return from != nullptr && ProjectsLikeKeys(*from, *a);
+    });
+  }
+  const auto chooses = [](const Attention& attention) {
+    if (const auto* a = std::get_if<LatentAttention>(&attention)) {
+      return a->indexer;
+    }
+    const auto* a = std::get_if<CompressedAttention>(&attention);
+    return a == nullptr ? std::optional<SparseIndexer>() : a->indexer;
+  };
+  const std::optional<SparseIndexer> indexer = chooses(*kind.attention);
+  return !indexer.has_value() || indexer->heads != 0 ||
+         any([&](const Attention& other) {
+           const std::optional<SparseIndexer> from = chooses(other);
+           return other.index() == kind.attention->index() &&
+                  from.has_value() && from->heads != 0;
+         });
+}
+
+void CheckSources(const ModelGraphSpec& spec, Violations& violations) {
+  std::vector<const LayerKind*> earlier;
+  std::set<int> seen;
   for (size_t i = 0; i < spec.layer_kind_indexes.size(); ++i) {
     const int index = spec.layer_kind_indexes[i];
-    if (index < 0 || static_cast<size_t>(index) >= spec.layer_kinds.size()) {
+    if (!seen.insert(index).second) continue;
+    const LayerKind& kind = spec.layer_kinds[static_cast<size_t>(index)];
+    if (!HasSource(kind, earlier)) {
       violations.Add(Indexed("layer_kind_indexes", i),
-                     absl::StrCat("is ", index, "; there are ",
-                                  spec.layer_kinds.size(), " layer kinds"));
+                     absl::StrCat("is ", index, "; kind \"", kind.name,
+                                  "\" takes an earlier layer's keys and values "
+                                  "or choice of positions, and no earlier "
+                                  "layer has fitting ones"));
     }
+    earlier.push_back(&kind);
+  }
+}
+
+// In floating point: the exact sum may not fit into 64 bits.
+void CheckTotal(const ModelGraphSpec& spec, Violations& violations) {
+  std::vector<double> of_kind;
+  for (const LayerKind& kind : spec.layer_kinds) {
+    of_kind.push_back(static_cast<double>(LayerParameters(kind, spec).Total()));
+  }
+  auto total = static_cast<double>(AroundLayersParameters(spec).Total());
+  for (int index : spec.layer_kind_indexes) {
+    total += of_kind[static_cast<size_t>(index)];
+  }
+  if (spec.mtp.modules != 0) {
+    // At most 64 layers: exact.
+    total += spec.mtp.modules *
+             static_cast<double>(MtpModuleParameters(spec).Total());
+  }
+  if (total > kMaxParameters) {
+    violations.Add(
+        "layer_kind_indexes",
+        absl::StrCat("amounts to ", total, " parameters; allowed: up to 9e18"));
   }
 }
 
 }  // namespace
 
-void CheckAttentionRules(const Attention& attention, Violations& violations) {
-  std::visit(CheckAttention{violations}, attention);
-}
-
-void CheckFeedForwardRules(const FeedForward& feed_forward,
-                           Violations& violations) {
-  std::visit(CheckFeedForward{violations}, feed_forward);
-}
-
 void CheckGraph(const ModelGraphSpec& spec, Violations& violations) {
+  const size_t before = violations.all().size();
   violations.CheckRange("hidden_size", static_cast<double>(spec.hidden_size), 1,
-                        kMaxSize);
+                        kMaxWidth);
   violations.CheckRange("vocabulary_size",
                         static_cast<double>(spec.vocabulary_size), 1,
                         kMaxVocabulary);
   violations.CheckRange("max_context_token_count",
                         static_cast<double>(spec.max_context), 1, kMaxContext);
   CheckLayerKinds(spec, violations);
+  CheckTables(spec, violations);
+  CheckDrafting(spec, violations);
+  // These follow indexes and multiply sizes.
+  if (violations.all().size() != before) return;
+  CheckSources(spec, violations);
+  CheckTotal(spec, violations);
 }
 
 }  // namespace mansard::model

@@ -1,4 +1,5 @@
-// What every model graph must obey.
+// What every model graph must obey: ranges of sizes, what divides what, what
+// goes together. Sizes are small enough that no count overflows 64 bits.
 #pragma once
 
 #include "model/base/violations.h"
@@ -6,11 +7,20 @@
 
 namespace mansard::model {
 
+// Of hidden and intermediate sizes, ranks, and products of heads and their
+// sizes.
+inline constexpr double kMaxWidth = 1 << 24;
+// Of heads, head sizes and experts.
+inline constexpr double kMaxHeads = 65536;
+inline constexpr double kMaxContext = 1e9;
+
 // Adds every broken rule, by the names that the graph's file format has.
 void CheckGraph(const ModelGraphSpec& spec, Violations& violations);
 
-// A part alone: below "attention", and "dense" or "experts".
+// A part alone: below "attention"; below "recurrent"; below "dense" or
+// "experts".
 void CheckAttentionRules(const Attention& attention, Violations& violations);
+void CheckRecurrentRules(const RecurrentMixer& mixer, Violations& violations);
 void CheckFeedForwardRules(const FeedForward& feed_forward,
                            Violations& violations);
 

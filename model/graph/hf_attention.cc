@@ -1,229 +1,219 @@
 #include "model/graph/hf_attention.h"
 
+#include <algorithm>
 #include <optional>
 #include <string>
 
 #include "absl/strings/str_cat.h"
+#include "model/graph/hf_names.h"
 
 namespace mansard::model {
 namespace {
 
+int64_t ReadQueryHeads(HfFile& file) {
+  const int64_t heads = file.family().sizes.heads;
+  if (file.nested() && heads > 0) {
+    return file.IntegerOr(kQueryHeadsKey, heads, kMaxHfHeads);
+  }
+  return file.Required(kQueryHeadsKey, kMaxHfHeads);
+}
+
+// 0: could not be read.
+int64_t ReadWrittenKvHeads(HfFile& file, int64_t query_heads) {
+  if (!file.IsNull(kKvHeadsKey)) {
+    return file.Required(kKvHeadsKey, kMaxHfHeads);
+  }
+  if (file.Has(kKvHeadsKey)) {
+    file.Note("num_key_value_heads is null: one KV head a query head");
+    return query_heads;
+  }
+  const int64_t kv_heads = file.family().kv_heads;
+  if (kv_heads == 0) {
+    file.NoteDefault(kKvHeadsKey, "one KV head a query head");
+    return query_heads;
+  }
+  file.NoteDefault(kKvHeadsKey, absl::StrCat(kv_heads));
+  return kv_heads;
+}
+
+// Falcon before its new decoder: one KV head, or as many as query heads, never
+// what num_kv_heads says.
+int64_t ReadFalconKvHeads(HfFile& file, int64_t query_heads) {
+  if (file.BooleanOr("new_decoder_architecture", false)) {
+    file.Ignore("multi_query");
+    return ReadWrittenKvHeads(file, query_heads);
+  }
+  file.Ignore("num_kv_heads");
+  return file.BooleanOr("multi_query", true) ? 1 : query_heads;
+}
+
 // 0: could not be read.
 int64_t ReadKvHeads(HfFile& file, int64_t query_heads) {
-  constexpr absl::string_view kKey = "num_key_value_heads";
-  if (!file.json().IsNull(kKey)) return file.Required(kKey, kMaxHfHeads);
-  if (file.json().Has(kKey)) {
-    file.Note(absl::StrCat(kKey, " is null: one KV head a query head"));
-    return query_heads;
+  switch (file.family().kv_rule) {
+    case KvHeadsRule::kWritten:
+      return ReadWrittenKvHeads(file, query_heads);
+    case KvHeadsRule::kMultiQuery:
+      return file.BooleanOr("multi_query", true) ? 1 : query_heads;
+    case KvHeadsRule::kGroups:
+      if (!file.BooleanOr("multi_query_attention", false)) {
+        file.Ignore("multi_query_group_num");
+        return query_heads;
+      }
+      return file.IntegerOr("multi_query_group_num", 1, kMaxHfHeads);
+    case KvHeadsRule::kFalcon:
+      return ReadFalconKvHeads(file, query_heads);
+    case KvHeadsRule::kByLayer:
+      return query_heads;
   }
-  const int64_t kv_heads = file.family().default_kv_heads;
-  if (kv_heads == 0) {
-    file.NoteDefault(kKey, "one KV head a query head");
-    return query_heads;
-  }
-  file.NoteDefault(kKey, absl::StrCat(kv_heads));
-  return kv_heads;
+  return 0;
 }
 
 // 0: could not be read.
 int64_t ReadHeadSize(HfFile& file, int64_t hidden_size, int64_t query_heads) {
-  constexpr absl::string_view kKey = "head_dim";
-  const int64_t default_size = file.family().default_head_size;
+  const int64_t default_size = file.family().head_size;
   if (default_size > 0) {
     // A null would leave the class without a head size.
-    if (file.json().Has(kKey)) return file.Required(kKey, kMaxHfHeads);
-    file.NoteDefault(kKey, absl::StrCat(default_size));
-    return default_size;
+    return file.IntegerOr(kHeadSizeKey, default_size, kMaxHfHeads);
   }
-  if (!file.json().IsNull(kKey)) return file.Required(kKey, kMaxHfHeads);
+  if (!file.IsNull(kHeadSizeKey)) {
+    return file.Required(kHeadSizeKey, kMaxHfHeads);
+  }
   if (hidden_size == 0 || query_heads == 0) return 0;
   if (hidden_size % query_heads != 0) {
-    file.violations().Add(
-        kKey, absl::StrCat("is absent, and hidden_size, ", hidden_size,
-                           ", is not a multiple of num_attention_heads, ",
-                           query_heads));
+    file.Complain(kHeadSizeKey,
+                  absl::StrCat("is absent, and hidden_size, ", hidden_size,
+                               ", is not a multiple of num_attention_heads, ",
+                               query_heads));
     return 0;
   }
-  file.NoteDefault(kKey, absl::StrCat("hidden_size / num_attention_heads = ",
-                                      hidden_size / query_heads));
+  file.NoteDefault(kHeadSizeKey,
+                   absl::StrCat("hidden_size / num_attention_heads = ",
+                                hidden_size / query_heads));
   return hidden_size / query_heads;
+}
+
+// Of a head; what is left is not rotated.
+int ReadRotatedSize(HfFile& file, int64_t head_size) {
+  const int percent = file.family().rotary_percent;
+  if (percent == 0 || file.Is(file.family().unrotated)) return 0;
+  const std::optional<int64_t> size =
+      file.Optional("rotary_dim", 0, kMaxHfHeads);
+  if (size.has_value()) {
+    return static_cast<int>(std::min(*size, head_size));
+  }
+  const std::optional<double> share = file.OptionalNumber(
+      "partial_rotary_factor|rotary_pct|rope_parameters.partial_rotary_factor|"
+      "rope_pct",
+      0, 1);
+  if (!share.has_value() && percent != 100) {
+    file.NoteDefault("partial_rotary_factor", absl::StrCat(percent, " %"));
+  }
+  return static_cast<int>(static_cast<double>(head_size) *
+                          share.value_or(percent / 100.0));
 }
 
 // A switch that the class does not read may only say what the class does.
 void CheckFixedBias(HfFile& file, absl::string_view key, bool fixed) {
-  if (!file.json().Has(key)) return;
-  const std::optional<bool> value = file.json().Boolean(key, file.violations());
-  if (!value.has_value()) return;
-  if (*value == fixed) {
+  if (!file.Has(key)) return;
+  if (file.BooleanOr(key, fixed) == fixed) {
     file.Ignore(key);
     return;
   }
-  file.violations().Add(key,
-                        absl::StrCat("is ", *value ? "true" : "false", "; ",
-                                     file.family().architecture,
-                                     " does not read the key and always ",
-                                     fixed ? "has" : "lacks", " the bias"));
+  file.Complain(key, absl::StrCat("is ", fixed ? "false" : "true", "; ",
+                                  file.architecture(),
+                                  " does not read the key and always ",
+                                  fixed ? "has" : "lacks", " the bias"));
 }
 
-// Whether the file switches windows on or off; nothing where it does neither.
-std::optional<bool> WindowSwitch(HfFile& file) {
-  constexpr absl::string_view kKey = "use_sliding_window";
-  switch (file.family().window) {
-    case WindowRule::kUpperLayers:
-      return file.BooleanOr(kKey, false);
-    case WindowRule::kNone:
-    case WindowRule::kEveryLayer:
-      break;
+// `heads` and `kv_heads` 0: could not be read.
+void CheckHeads(HfFile& file, const GroupedQueryAttention& attention) {
+  const int64_t heads = attention.query_heads;
+  const int64_t kv_heads = attention.kv_heads;
+  if (heads > 0 && kv_heads > 0 && heads % kv_heads != 0) {
+    file.Complain(kKvHeadsKey,
+                  absl::StrCat("is ", kv_heads,
+                               "; must divide num_attention_heads, ", heads));
   }
-  if (!file.json().Has(kKey)) return std::nullopt;
-  return file.json().Boolean(kKey, file.violations());
-}
-
-// 0: no layer has a window.
-int64_t ReadWindowSize(HfFile& file) {
-  constexpr absl::string_view kKey = "sliding_window";
-  const std::optional<bool> on = WindowSwitch(file);
-  const HfFamily& family = file.family();
-  if (family.window == WindowRule::kNone) {
-    if (!file.json().IsNull(kKey) && on.value_or(true)) {
-      file.violations().Add(
-          kKey, absl::StrCat("is ", file.json().Describe(kKey), "; ",
-                             family.architecture,
-                             " has no window. Remove the key, or name an "
-                             "architecture that has one"));
-    }
-    return 0;
+  if (heads * attention.head_size > kMaxHfSize) {
+    file.Complain(kHeadSizeKey,
+                  absl::StrCat("is ", attention.head_size,
+                               "; times num_attention_heads, ", heads,
+                               ", it may be up to ", kMaxHfSize));
   }
-  if (!on.value_or(true)) {
-    if (family.window == WindowRule::kEveryLayer) {
-      file.Note("use_sliding_window is false: no layer has a window");
-    }
-    return 0;
-  }
-  if (!file.json().Has(kKey)) {
-    file.NoteDefault(kKey, absl::StrCat(kDefaultSlidingWindow));
-    return kDefaultSlidingWindow;
-  }
-  if (file.json().IsNull(kKey)) return 0;
-  return file.json()
-      .Integer(kKey, 1, kMaxHfTokens, file.violations())
-      .value_or(kDefaultSlidingWindow);
-}
-
-// The first layer with a window, where no list says it layer by layer.
-int64_t ReadFirstWindowedLayer(HfFile& file) {
-  constexpr absl::string_view kKey = "max_window_layers";
-  if (file.family().window == WindowRule::kEveryLayer) {
-    file.Ignore(kKey);
-    return 0;
-  }
-  if (file.json().Has(kKey)) {
-    return file.json()
-        .Integer(kKey, 0, kMaxHfTokens, file.violations())
-        .value_or(0);
-  }
-  file.NoteDefault(kKey, absl::StrCat(kDefaultMaxWindowLayers));
-  return kDefaultMaxWindowLayers;
-}
-
-// What is wrong with one entry of layer_types; empty: nothing.
-absl::string_view LayerTypeComplaint(absl::string_view type, WindowRule rule,
-                                     int64_t window) {
-  if (type == "sliding_attention") {
-    return window > 0 ? "" : "but no sliding_window is in use";
-  }
-  if (type != "full_attention") {
-    return "allowed: full_attention, sliding_attention";
-  }
-  return rule == WindowRule::kEveryLayer && window > 0
-             ? "but this architecture has its window in every layer"
-             : "";
-}
-
-// Stops at the first wrong entry.
-std::vector<bool> ReadLayerTypes(HfFile& file, int64_t layer_count,
-                                 int64_t window) {
-  constexpr absl::string_view kKey = "layer_types";
-  const std::optional<std::vector<std::string>> types =
-      file.json().Strings(kKey, file.violations());
-  if (!types.has_value()) return {};
-  if (layer_count > 0 && static_cast<int64_t>(types->size()) != layer_count) {
-    file.violations().Add(
-        kKey, absl::StrCat("has ", types->size(),
-                           " entries; num_hidden_layers is ", layer_count));
-    return {};
-  }
-  std::vector<bool> windowed;
-  for (const std::string& type : *types) {
-    const absl::string_view complaint =
-        LayerTypeComplaint(type, file.family().window, window);
-    if (!complaint.empty()) {
-      file.violations().Add(
-          Indexed(kKey, windowed.size()),
-          absl::StrCat("is \"", Printable(type), "\"; ", complaint));
-      return {};
-    }
-    windowed.push_back(type == "sliding_attention");
-  }
-  return windowed;
 }
 
 }  // namespace
 
 GroupedQueryAttention ReadAttention(HfFile& file, int64_t hidden_size) {
-  const int64_t heads = file.Required("num_attention_heads", kMaxHfHeads);
-  const int64_t kv_heads = ReadKvHeads(file, heads);
-  const int64_t head_size = ReadHeadSize(file, hidden_size, heads);
-  if (heads > 0 && kv_heads > 0 && heads % kv_heads != 0) {
-    file.violations().Add(
-        "num_key_value_heads",
-        absl::StrCat("is ", kv_heads, "; must divide num_attention_heads, ",
-                     heads));
-  }
-  if (heads * head_size > kMaxHfSize) {
-    file.violations().Add(
-        "head_dim",
-        absl::StrCat("is ", head_size, "; times num_attention_heads, ", heads,
-                     ", it may be up to ", kMaxHfSize));
-  }
+  const HfFamily& family = file.family();
+  const int64_t heads = ReadQueryHeads(file);
   GroupedQueryAttention attention;
   attention.query_heads = static_cast<int>(heads);
-  attention.kv_heads = static_cast<int>(kv_heads);
-  attention.head_size = static_cast<int>(head_size);
-  attention.qk_norm = file.family().qk_norm;
-  if (file.family().reads_attention_bias) {
-    attention.qkv_bias = file.BooleanOr("attention_bias", false);
-    attention.output_bias = attention.qkv_bias;
-  } else {
-    attention.qkv_bias = file.family().qkv_bias;
-    CheckFixedBias(file, "attention_bias", attention.qkv_bias);
+  attention.kv_heads = static_cast<int>(ReadKvHeads(file, heads));
+  attention.head_size =
+      static_cast<int>(ReadHeadSize(file, hidden_size, heads));
+  CheckHeads(file, attention);
+  attention.nope_head_size =
+      attention.head_size - ReadRotatedSize(file, attention.head_size);
+  attention.qkv_bias = file.Is(family.qkv_bias);
+  attention.output_bias = file.Is(family.output_bias);
+  if (family.qk_norm != QkNorm::kNone && file.Is(family.has_qk_norm)) {
+    attention.qk_norm = family.qk_norm;
   }
+  attention.sinks = family.sinks;
   return attention;
 }
 
-bool ReadFeedForwardBias(HfFile& file) {
-  if (file.family().reads_mlp_bias) return file.BooleanOr("mlp_bias", false);
-  CheckFixedBias(file, "mlp_bias", false);
-  return false;
+void CheckFixedBiases(HfFile& file) {
+  const HfFamily& family = file.family();
+  if (family.qkv_bias.keys.empty() && family.output_bias.keys.empty()) {
+    CheckFixedBias(file, "attention_bias", family.qkv_bias.absent);
+  }
+  if (family.mlp_bias.keys.empty()) {
+    CheckFixedBias(file, "mlp_bias", family.mlp_bias.absent);
+  }
 }
 
-LayerWindows ReadWindows(HfFile& file, int64_t layer_count) {
-  LayerWindows windows;
-  windows.size = ReadWindowSize(file);
-  if (windows.size == 0) {
-    file.Ignore("sliding_window");
-    file.Ignore("max_window_layers");
+LatentAttention ReadLatentAttention(HfFile& file, int64_t hidden_size) {
+  const HfLatent& row = file.family().latent;
+  LatentAttention attention;
+  attention.query_heads = static_cast<int>(ReadQueryHeads(file));
+  const auto size = [&file](absl::string_view key, int absent) {
+    return static_cast<int>(absent > 0
+                                ? file.IntegerOr(key, absent, kMaxHfHeads)
+                                : file.Required(key, kMaxHfHeads));
+  };
+  attention.kv_lora_rank = size("kv_lora_rank", row.kv_rank);
+  attention.nope_head_size = size("qk_nope_head_dim", row.nope);
+  attention.rope_head_size = size("qk_rope_head_dim", row.rope);
+  if (file.Has("v_head_dim") || row.value > 0 || attention.query_heads == 0) {
+    attention.value_head_size = size("v_head_dim", row.value);
+  } else {
+    attention.value_head_size =
+        static_cast<int>(hidden_size / attention.query_heads);
+    file.NoteDefault("v_head_dim",
+                     absl::StrCat("hidden_size / num_attention_heads = ",
+                                  attention.value_head_size));
   }
-  if (!file.json().IsNull("layer_types")) {
-    windows.layers = ReadLayerTypes(file, layer_count, windows.size);
-  } else if (windows.size > 0) {
-    const int64_t first = ReadFirstWindowedLayer(file);
-    for (int64_t i = 0; i < layer_count; ++i) {
-      windows.layers.push_back(i >= first);
-    }
+  if (!file.Has("q_lora_rank") && row.query_rank > 0) {
+    file.NoteDefault("q_lora_rank", absl::StrCat(row.query_rank));
+    attention.query_lora_rank = row.query_rank;
+  } else {
+    // Null: queries are projected directly.
+    attention.query_lora_rank = static_cast<int>(
+        file.Optional("q_lora_rank", 1, kMaxHfHeads).value_or(0));
   }
-  windows.layers.resize(static_cast<size_t>(layer_count));
-  return windows;
+  attention.bias = file.Is(file.family().qkv_bias);
+  // Every head has its own key and value, and head_dim is not the width.
+  file.Ignore("num_key_value_heads|head_dim|qk_head_dim");
+  if (file.family().indexer) {
+    SparseIndexer indexer;
+    indexer.heads = size("index_n_heads", row.index_heads);
+    indexer.head_size = size("index_head_dim", 128);
+    indexer.top_k = file.IntegerOr("index_topk", 2048, kMaxHfTokens);
+    attention.indexer = indexer;
+  }
+  return attention;
 }
 
 }  // namespace mansard::model

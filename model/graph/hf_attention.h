@@ -1,27 +1,22 @@
-// The attention part of a config.json: heads, biases, and which layers have a
-// window.
+// The attention part of a config.json: heads, biases, norms and rotation.
 #pragma once
 
 #include <cstdint>
-#include <vector>
 
+#include "model/graph/graph_spec.h"
 #include "model/graph/hf_file.h"
-#include "model/graph/model_graph.h"
 
 namespace mansard::model {
 
 // Attention of a layer without window. `hidden_size` 0: not known.
 GroupedQueryAttention ReadAttention(HfFile& file, int64_t hidden_size);
 
-// Whether the feed-forward projections have biases.
-bool ReadFeedForwardBias(HfFile& file);
+// DeepSeek-V2's latent attention; with an indexer where the row says so.
+// Values without a size of their own are hidden_size / query heads wide.
+LatentAttention ReadLatentAttention(HfFile& file, int64_t hidden_size);
 
-struct LayerWindows {
-  int64_t size = 0;          // Positions; 0: no layer has a window.
-  std::vector<bool> layers;  // One per layer: whether it has the window.
-};
-
-// `layer_count` 0: not known.
-LayerWindows ReadWindows(HfFile& file, int64_t layer_count);
+// Checks the keys of biases that the class does not read: they may only say
+// what the class does.
+void CheckFixedBiases(HfFile& file);
 
 }  // namespace mansard::model

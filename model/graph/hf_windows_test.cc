@@ -81,6 +81,36 @@ TEST(HfWindowsTest, Windows) {
         {"layer_types",
          R"(["sliding_attention", "full_attention", "sliding_attention"])"}},
        {64, 0, 64}},
+      {"by a pattern",
+       "Gemma3ForCausalLM",
+       {{"sliding_window", "64"}, {"sliding_window_pattern", "2"}},
+       {64, 0, 64}},
+      {"class default of a pattern",
+       "Gemma2ForCausalLM",
+       {{"sliding_window", "64"}},
+       {64, 0, 64}},
+      {"by letters",
+       "Exaone4ForCausalLM",
+       {{"sliding_window", "64"}, {"sliding_window_pattern", "\"LG\""}},
+       {64, 0, 64}},
+      {"list before pattern",
+       "Olmo3ForCausalLM",
+       {{"sliding_window", "64"},
+        {"layer_types",
+         R"(["full_attention", "full_attention", "sliding_attention"])"}},
+       {0, 0, 64}},
+      {"every layer, where neither is there",
+       "MinistralForCausalLM",
+       {{"sliding_window", "64"}},
+       {64, 64, 64}},
+      {"as long as the context",
+       "Phi3ForCausalLM",
+       {{"sliding_window", "8192"}},
+       {0, 0, 0}},
+      {"shorter than the context",
+       "Phi3ForCausalLM",
+       {{"sliding_window", "8191"}},
+       {8191, 8191, 8191}},
       {"list of full layers",
        "LlamaForCausalLM",
        {{"layer_types",
@@ -134,7 +164,40 @@ TEST(HfWindowsTest, SaysWhichWindowKeysChangeNothing) {
                           "window"));
 }
 
+// Cohere 2 and EXAONE 4 rotate where there is a window; SmolLM 3 by a list.
+TEST(HfWindowsTest, LayersWithoutRotation) {
+  const auto unrotated = [](const std::string& text) {
+    const ImportedConfig imported = ImportOrDie(text);
+    const ModelGraphSpec& spec = imported.graph.spec();
+    std::vector<int> sizes;
+    for (const int index : spec.layer_kind_indexes) {
+      sizes.push_back(GroupedOf(spec.layer_kinds[static_cast<size_t>(index)])
+                          .nope_head_size);
+    }
+    return sizes;
+  };
+  EXPECT_THAT(unrotated(Config(
+                  "Cohere2ForCausalLM",
+                  {{"sliding_window", "64"}, {"sliding_window_pattern", "3"}})),
+              ElementsAre(0, 0, 2));
+  EXPECT_THAT(
+      unrotated(Config("Exaone4ForCausalLM", {{"sliding_window", "null"}})),
+      ElementsAre(0, 0, 0));
+  EXPECT_THAT(unrotated(Config("SmolLM3ForCausalLM",
+                               {{"no_rope_layers", "[1, 0, 1]"}})),
+              ElementsAre(0, 2, 0));
+  EXPECT_THAT(unrotated(Config("SmolLM3ForCausalLM",
+                               {{"no_rope_layer_interval", "3"}})),
+              ElementsAre(0, 0, 2));
+}
+
 TEST(HfWindowsTest, WrongWindows) {
+  EXPECT_THAT(
+      Refusals(Config(
+          "Exaone4ForCausalLM",
+          {{"sliding_window", "64"}, {"sliding_window_pattern", "\"LGL\""}})),
+      ElementsAre("sliding_window_pattern: is \"LGL\"; allowed: a number, or "
+                  "L for each layer with a window and a G at the end"));
   EXPECT_THAT(
       Refusals(Config("MistralForCausalLM", {{"sliding_window", "0"}})),
       ElementsAre("sliding_window: is 0; must be an integer, 1 to 1000000000"));

@@ -1,83 +1,16 @@
 #include "model/graph/json_object.h"
 
 #include <rapidjson/document.h>
-#include <rapidjson/error/en.h>
-#include <rapidjson/memorystream.h>
-#include <rapidjson/reader.h>
 
 #include <algorithm>
 #include <utility>
 
 #include "absl/status/status.h"
-#include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
+#include "model/graph/json_flags.h"
 
 namespace mansard::model {
 namespace {
-
-// Iterative, so that nesting costs heap and never stack.
-constexpr unsigned kParseFlags = rapidjson::kParseNanAndInfFlag |
-                                 rapidjson::kParseIterativeFlag |
-                                 rapidjson::kParseValidateEncodingFlag;
-
-// Stops at the first bracket beyond the allowed depth.
-class DepthGuard
-    : public rapidjson::BaseReaderHandler<rapidjson::UTF8<>, DepthGuard> {
- public:
-  explicit DepthGuard(int max_depth) : max_depth_(max_depth) {}
-  bool StartObject() { return ++depth_ <= max_depth_; }
-  bool StartArray() { return ++depth_ <= max_depth_; }
-  bool EndObject(rapidjson::SizeType) { return --depth_ >= 0; }
-  bool EndArray(rapidjson::SizeType) { return --depth_ >= 0; }
-
- private:
-  int max_depth_;
-  int depth_ = 0;
-};
-
-absl::Status SyntaxError(absl::string_view text, absl::string_view name,
-                         rapidjson::ParseErrorCode code, size_t offset,
-                         int max_depth) {
-  const bool foreign_byte =
-      offset < text.size() && static_cast<unsigned char>(text[offset]) >= 0x80;
-  if (code == rapidjson::kParseErrorTermination) {
-    return absl::InvalidArgumentError(
-        absl::StrCat(name, " is nested deeper than ", max_depth,
-                     " levels at byte ", offset));
-  }
-  if (code == rapidjson::kParseErrorStringInvalidEncoding || foreign_byte) {
-    return absl::InvalidArgumentError(
-        absl::StrCat(name, " is not UTF-8 text at byte ", offset));
-  }
-  return absl::InvalidArgumentError(
-      absl::StrCat(name, " is not JSON at byte ", offset, ": ",
-                   rapidjson::GetParseError_En(code)));
-}
-
-absl::Status CheckText(absl::string_view text, absl::string_view name,
-                       const JsonLimits& limits) {
-  if (text.size() > limits.max_bytes) {
-    return absl::InvalidArgumentError(absl::StrCat(name, " has ", text.size(),
-                                                   " bytes; allowed: up to ",
-                                                   limits.max_bytes));
-  }
-  // RapidJSON takes a NUL for the end and would ignore what follows.
-  if (const size_t nul = text.find('\0'); nul != absl::string_view::npos) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        name, " has a NUL at byte ", nul, "; it must be UTF-8 text"));
-  }
-  rapidjson::MemoryStream stream(text.data(), text.size());
-  rapidjson::EncodedInputStream<rapidjson::UTF8<>, rapidjson::MemoryStream>
-      input(stream);
-  DepthGuard guard(limits.max_depth);
-  rapidjson::Reader reader;
-  const rapidjson::ParseResult result = reader.Parse<kParseFlags>(input, guard);
-  if (!result) {
-    return SyntaxError(text, name, result.Code(), result.Offset(),
-                       limits.max_depth);
-  }
-  return absl::OkStatus();
-}
 
 absl::string_view Text(const rapidjson::Value& string) {
   return absl::string_view(string.GetString(), string.GetStringLength());
@@ -104,28 +37,75 @@ std::string DescribeValue(const rapidjson::Value& value) {
   return "";
 }
 
+bool EqualScalars(const rapidjson::Value& a, const rapidjson::Value& b) {
+  return !a.IsObject() && !a.IsArray() && a == b;
+}
+
+bool EqualValues(const rapidjson::Value& a, const rapidjson::Value& b) {
+  if (!a.IsArray() || !b.IsArray()) return EqualScalars(a, b);
+  return std::equal(a.Begin(), a.End(), b.Begin(), b.End(), EqualScalars);
+}
+
 }  // namespace
 
 struct JsonObject::Impl {
-  rapidjson::Document document;  // An object.
+  std::shared_ptr<const rapidjson::Document> document;
+  const rapidjson::Value* object;  // Inside the document.
+  std::string path;
+  size_t max_keys;
+
+  std::string Field(absl::string_view key) const {
+    return absl::StrCat(path, key);
+  }
 
   // Null when absent.
   const rapidjson::Value* Find(absl::string_view key) const {
-    const rapidjson::Value name(rapidjson::StringRef(
-        key.data(), static_cast<rapidjson::SizeType>(key.size())));
-    const auto member = document.FindMember(name);
-    return member == document.MemberEnd() ? nullptr : &member->value;
+    const rapidjson::Value* at = object;
+    while (true) {
+      if (const rapidjson::Value* value = Member(*at, key)) return value;
+      const size_t dot = key.find('.');
+      if (dot == absl::string_view::npos) return nullptr;
+      at = Member(*at, key.substr(0, dot));
+      if (at == nullptr || !at->IsObject()) return nullptr;
+      key.remove_prefix(dot + 1);
+    }
   }
 
-  // The value, or null with a violation when it is not there or null.
+  // As Find, with a violation when absent.
   const rapidjson::Value* Require(absl::string_view key,
                                   absl::string_view expected,
                                   Violations& violations) const {
     const rapidjson::Value* value = Find(key);
     if (value == nullptr) {
-      violations.Add(key, absl::StrCat("is missing; must be ", expected));
+      violations.Add(Field(key),
+                     absl::StrCat("is missing; must be ", expected));
     }
     return value;
+  }
+
+  // As Require, with a violation where the value is no list.
+  const rapidjson::Value* RequireList(absl::string_view key,
+                                      absl::string_view expected,
+                                      Violations& violations) const {
+    const rapidjson::Value* value = Require(key, expected, violations);
+    if (value == nullptr || value->IsArray()) return value;
+    Refuse(Field(key), *value, expected, violations);
+    return nullptr;
+  }
+
+  static void Refuse(absl::string_view field, const rapidjson::Value& value,
+                     absl::string_view expected, Violations& violations) {
+    violations.Add(field, absl::StrCat("is ", DescribeValue(value),
+                                       "; must be ", expected));
+  }
+
+  // Null when absent.
+  static const rapidjson::Value* Member(const rapidjson::Value& object,
+                                        absl::string_view key) {
+    const rapidjson::Value name(rapidjson::StringRef(
+        key.data(), static_cast<rapidjson::SizeType>(key.size())));
+    const auto member = object.FindMember(name);
+    return member == object.MemberEnd() ? nullptr : &member->value;
   }
 };
 
@@ -137,26 +117,45 @@ JsonObject::~JsonObject() = default;
 absl::StatusOr<JsonObject> JsonObject::Parse(absl::string_view text,
                                              absl::string_view name,
                                              const JsonLimits& limits) {
-  if (absl::Status status = CheckText(text, name, limits); !status.ok()) {
+  if (absl::Status status = CheckJsonText(text, name, limits); !status.ok()) {
     return status;
   }
-  auto impl = std::make_unique<Impl>();
-  impl->document.Parse<kParseFlags>(text.data(), text.size());
-  if (!impl->document.IsObject()) {
+  auto document = std::make_shared<rapidjson::Document>();
+  document->Parse<kJsonParseFlags>(text.data(), text.size());
+  if (!document->IsObject()) {
     return absl::InvalidArgumentError(absl::StrCat(
-        name, " is ", DescribeValue(impl->document), "; it must be an object"));
+        name, " is ", DescribeValue(*document), "; it must be an object"));
   }
-  if (impl->document.MemberCount() > limits.max_keys) {
+  if (document->MemberCount() > limits.max_keys) {
     return absl::InvalidArgumentError(
-        absl::StrCat(name, " has ", impl->document.MemberCount(),
+        absl::StrCat(name, " has ", document->MemberCount(),
                      " keys; allowed: up to ", limits.max_keys));
   }
-  return JsonObject(std::move(impl));
+  const rapidjson::Value* object = document.get();
+  return JsonObject(std::make_unique<Impl>(
+      Impl{std::move(document), object, "", limits.max_keys}));
 }
+
+std::optional<JsonObject> JsonObject::Object(absl::string_view key,
+                                             Violations& violations) const {
+  const rapidjson::Value* value = impl_->Find(key);
+  if (value == nullptr || !value->IsObject()) return std::nullopt;
+  if (value->MemberCount() > impl_->max_keys) {
+    violations.Add(impl_->Field(key),
+                   absl::StrCat("has ", value->MemberCount(),
+                                " keys; allowed: up to ", impl_->max_keys));
+    return std::nullopt;
+  }
+  return JsonObject(std::make_unique<Impl>(
+      Impl{impl_->document, value, absl::StrCat(impl_->Field(key), "."),
+           impl_->max_keys}));
+}
+
+const std::string& JsonObject::path() const { return impl_->path; }
 
 std::vector<std::string> JsonObject::Keys() const {
   std::vector<std::string> keys;
-  for (const auto& member : impl_->document.GetObject()) {
+  for (const auto& member : impl_->object->GetObject()) {
     keys.emplace_back(Text(member.name));
   }
   std::sort(keys.begin(), keys.end());
@@ -193,9 +192,32 @@ bool JsonObject::IsOff(absl::string_view key) const {
   return false;
 }
 
+bool JsonObject::IsObject(absl::string_view key) const {
+  const rapidjson::Value* value = impl_->Find(key);
+  return value != nullptr && value->IsObject();
+}
+
+bool JsonObject::IsList(absl::string_view key) const {
+  const rapidjson::Value* value = impl_->Find(key);
+  return value != nullptr && value->IsArray();
+}
+
+bool JsonObject::IsString(absl::string_view key) const {
+  const rapidjson::Value* value = impl_->Find(key);
+  return value != nullptr && value->IsString();
+}
+
 std::string JsonObject::Describe(absl::string_view key) const {
   const rapidjson::Value* value = impl_->Find(key);
   return value == nullptr ? "absent" : DescribeValue(*value);
+}
+
+bool JsonObject::Equals(absl::string_view key, const JsonObject& other,
+                        absl::string_view other_key) const {
+  const rapidjson::Value* value = impl_->Find(key);
+  const rapidjson::Value* other_value = other.impl_->Find(other_key);
+  return value != nullptr && other_value != nullptr &&
+         EqualValues(*value, *other_value);
 }
 
 std::optional<int64_t> JsonObject::Integer(absl::string_view key,
@@ -207,9 +229,24 @@ std::optional<int64_t> JsonObject::Integer(absl::string_view key,
       value->GetInt64() <= maximum) {
     return value->GetInt64();
   }
-  violations.Add(
-      key, absl::StrCat("is ", DescribeValue(*value), "; must be an integer, ",
-                        minimum, " to ", maximum));
+  Impl::Refuse(impl_->Field(key), *value,
+               absl::StrCat("an integer, ", minimum, " to ", maximum),
+               violations);
+  return std::nullopt;
+}
+
+std::optional<double> JsonObject::Number(absl::string_view key, double minimum,
+                                         double maximum,
+                                         Violations& violations) const {
+  const rapidjson::Value* value = impl_->Require(key, "a number", violations);
+  if (value == nullptr) return std::nullopt;
+  if (value->IsNumber() && value->GetDouble() >= minimum &&
+      value->GetDouble() <= maximum) {
+    return value->GetDouble();
+  }
+  Impl::Refuse(impl_->Field(key), *value,
+               absl::StrCat("a number, ", minimum, " to ", maximum),
+               violations);
   return std::nullopt;
 }
 
@@ -219,8 +256,7 @@ std::optional<bool> JsonObject::Boolean(absl::string_view key,
       impl_->Require(key, "true or false", violations);
   if (value == nullptr) return std::nullopt;
   if (value->IsBool()) return value->GetBool();
-  violations.Add(key, absl::StrCat("is ", DescribeValue(*value),
-                                   "; must be true or false"));
+  Impl::Refuse(impl_->Field(key), *value, "true or false", violations);
   return std::nullopt;
 }
 
@@ -229,27 +265,20 @@ std::optional<std::string> JsonObject::String(absl::string_view key,
   const rapidjson::Value* value = impl_->Require(key, "a string", violations);
   if (value == nullptr) return std::nullopt;
   if (value->IsString()) return std::string(Text(*value));
-  violations.Add(
-      key, absl::StrCat("is ", DescribeValue(*value), "; must be a string"));
+  Impl::Refuse(impl_->Field(key), *value, "a string", violations);
   return std::nullopt;
 }
 
 std::optional<std::vector<std::string>> JsonObject::Strings(
     absl::string_view key, Violations& violations) const {
   const rapidjson::Value* value =
-      impl_->Require(key, "a list of strings", violations);
+      impl_->RequireList(key, "a list of strings", violations);
   if (value == nullptr) return std::nullopt;
-  if (!value->IsArray()) {
-    violations.Add(key, absl::StrCat("is ", DescribeValue(*value),
-                                     "; must be a list of strings"));
-    return std::nullopt;
-  }
   std::vector<std::string> strings;
   for (const rapidjson::Value& element : value->GetArray()) {
     if (!element.IsString()) {
-      violations.Add(
-          Indexed(key, strings.size()),
-          absl::StrCat("is ", DescribeValue(element), "; must be a string"));
+      Impl::Refuse(Indexed(impl_->Field(key), strings.size()), element,
+                   "a string", violations);
       return std::nullopt;
     }
     strings.emplace_back(Text(element));
@@ -257,26 +286,46 @@ std::optional<std::vector<std::string>> JsonObject::Strings(
   return strings;
 }
 
-std::optional<std::string> JsonObject::InnerString(
-    absl::string_view key, absl::string_view inner) const {
-  const rapidjson::Value* value = impl_->Find(key);
-  if (value == nullptr || !value->IsObject()) return std::nullopt;
-  const std::string name(inner);
-  const auto member = value->FindMember(name.c_str());
-  if (member == value->MemberEnd() || !member->value.IsString()) {
-    return std::nullopt;
+std::optional<std::vector<int64_t>> JsonObject::Integers(
+    absl::string_view key, int64_t minimum, int64_t maximum,
+    Violations& violations) const {
+  const rapidjson::Value* value =
+      impl_->RequireList(key, "a list of integers", violations);
+  if (value == nullptr) return std::nullopt;
+  std::vector<int64_t> integers;
+  for (const rapidjson::Value& element : value->GetArray()) {
+    if (!element.IsInt64() || element.GetInt64() < minimum ||
+        element.GetInt64() > maximum) {
+      Impl::Refuse(Indexed(impl_->Field(key), integers.size()), element,
+                   absl::StrCat("an integer, ", minimum, " to ", maximum),
+                   violations);
+      return std::nullopt;
+    }
+    integers.push_back(element.GetInt64());
   }
-  return std::string(Text(member->value));
+  return integers;
 }
 
-std::string Printable(absl::string_view text, size_t max_bytes) {
-  if (text.size() <= max_bytes) return absl::Utf8SafeCEscape(text);
-  size_t end = max_bytes;
-  // Continuation bytes are 10xxxxxx.
-  while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0) == 0x80) {
-    --end;
+std::optional<std::vector<JsonObject>> JsonObject::Objects(
+    absl::string_view key, Violations& violations) const {
+  const rapidjson::Value* value =
+      impl_->RequireList(key, "a list of objects", violations);
+  if (value == nullptr) return std::nullopt;
+  std::vector<JsonObject> objects;
+  for (const rapidjson::Value& element : value->GetArray()) {
+    const std::string field = Indexed(impl_->Field(key), objects.size());
+    if (!element.IsObject() || element.MemberCount() > impl_->max_keys) {
+      Impl::Refuse(
+          field, element,
+          absl::StrCat("an object of up to ", impl_->max_keys, " keys"),
+          violations);
+      return std::nullopt;
+    }
+    objects.push_back(JsonObject(std::make_unique<Impl>(
+        Impl{impl_->document, &element, absl::StrCat(field, "."),
+             impl_->max_keys})));
   }
-  return absl::StrCat(absl::Utf8SafeCEscape(text.substr(0, end)), "...");
+  return objects;
 }
 
 }  // namespace mansard::model

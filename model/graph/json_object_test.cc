@@ -181,11 +181,6 @@ TEST(JsonObjectTest, OtherTypes) {
   EXPECT_EQ(object.Boolean("yes", violations), true);
   EXPECT_EQ(object.String("name", violations), "qwen\xc3\xa9");
   EXPECT_THAT(*object.Strings("list", violations), ElementsAre("a", "b"));
-  EXPECT_EQ(object.InnerString("config", "method"), "fp8");
-  EXPECT_EQ(object.InnerString("config", "bits"), std::nullopt);
-  EXPECT_EQ(object.InnerString("config", "absent"), std::nullopt);
-  EXPECT_EQ(object.InnerString("name", "method"), std::nullopt);
-  EXPECT_EQ(object.InnerString("absent", "method"), std::nullopt);
   EXPECT_TRUE(violations.empty());
 
   EXPECT_EQ(object.Boolean("name", violations), std::nullopt);
@@ -201,6 +196,86 @@ TEST(JsonObjectTest, OtherTypes) {
             "mixed[1]: is 1; must be a string; "
             "absent: is missing; must be an integer; "
             "absent: is missing; must be true or false");
+}
+
+TEST(JsonObjectTest, Numbers) {
+  const JsonObject object =
+      ParseOrDie(R"({"i": 2, "d": 2.625, "n": NaN, "s": "2"})");
+  Violations violations;
+  EXPECT_EQ(object.Number("i", 0, 3, violations), 2.0);
+  EXPECT_EQ(object.Number("d", 0, 3, violations), 2.625);
+  EXPECT_TRUE(violations.empty());
+  EXPECT_EQ(object.Number("d", 0, 2.5, violations), std::nullopt);
+  EXPECT_EQ(object.Number("n", 0, 3, violations), std::nullopt);
+  EXPECT_EQ(object.Number("s", 0, 3, violations), std::nullopt);
+  EXPECT_EQ(object.Number("x", 0, 3, violations), std::nullopt);
+  EXPECT_EQ(violations.ToStatus().message(),
+            "d: is 2.625; must be a number, 0 to 2.5; "
+            "n: is nan; must be a number, 0 to 3; "
+            "s: is \"2\"; must be a number, 0 to 3; "
+            "x: is missing; must be a number");
+}
+
+TEST(JsonObjectTest, ListsOfIntegersAndObjects) {
+  const JsonObject object = ParseOrDie(
+      R"({"n": [1, 0, 1], "big": [1, 9], "o": [{"a": 1}, {"a": "x"}],
+          "mixed": [{}, 3], "s": "text"})");
+  Violations violations;
+  EXPECT_THAT(*object.Integers("n", 0, 1, violations), ElementsAre(1, 0, 1));
+  const auto objects = object.Objects("o", violations);
+  ASSERT_TRUE(objects.has_value());
+  ASSERT_EQ(objects->size(), 2u);
+  EXPECT_EQ((*objects)[1].path(), "o[1].");
+  EXPECT_EQ((*objects)[0].Integer("a", 0, 9, violations), 1);
+  EXPECT_TRUE(violations.empty());
+  EXPECT_EQ((*objects)[1].Integer("a", 0, 9, violations), std::nullopt);
+  EXPECT_EQ(object.Integers("big", 0, 1, violations), std::nullopt);
+  EXPECT_EQ(object.Integers("s", 0, 1, violations), std::nullopt);
+  EXPECT_FALSE(object.Objects("mixed", violations).has_value());
+  EXPECT_EQ(violations.ToStatus().message(),
+            "o[1].a: is \"x\"; must be an integer, 0 to 9; "
+            "big[1]: is 9; must be an integer, 0 to 1; "
+            "s: is \"text\"; must be a list of integers; "
+            "mixed[1]: is 3; must be an object of up to 6 keys");
+}
+
+TEST(JsonObjectTest, InnerObjectsHavePaths) {
+  std::optional<JsonObject> inner;
+  Violations violations;
+  {
+    const JsonObject object =
+        ParseOrDie(R"({"in": {"a": 1, "deep": {"b": 2}}, "in.a": 3, "n": 4})");
+    EXPECT_EQ(object.path(), "");
+    inner = object.Object("in", violations);
+    EXPECT_FALSE(object.Object("n", violations).has_value());
+    EXPECT_FALSE(object.Object("absent", violations).has_value());
+    // A key that is written like a path comes first.
+    EXPECT_EQ(object.Integer("in.a", 0, 9, violations), 3);
+    EXPECT_EQ(object.Integer("in.deep.b", 0, 9, violations), 2);
+    EXPECT_FALSE(object.Has("in.absent"));
+    EXPECT_FALSE(object.Has("n.a"));
+    EXPECT_TRUE(object.IsObject("in.deep"));
+    EXPECT_FALSE(object.IsObject("n"));
+  }
+  EXPECT_TRUE(violations.empty());
+  // It outlives the outer one.
+  ASSERT_TRUE(inner.has_value());
+  EXPECT_EQ(inner->path(), "in.");
+  EXPECT_EQ(inner->Object("deep", violations)->path(), "in.deep.");
+  EXPECT_EQ(inner->String("a", violations), std::nullopt);
+  EXPECT_EQ(violations.ToStatus().message(), "in.a: is 1; must be a string");
+}
+
+TEST(JsonObjectTest, EqualValues) {
+  const JsonObject object = ParseOrDie(
+      R"({"a": 1, "b": 1.0, "c": "1", "l": [1, 2], "m": [1, 2], "o": {}})");
+  EXPECT_TRUE(object.Equals("a", object, "a"));
+  EXPECT_TRUE(object.Equals("a", object, "b"));
+  EXPECT_FALSE(object.Equals("a", object, "c"));
+  EXPECT_TRUE(object.Equals("l", object, "m"));
+  EXPECT_FALSE(object.Equals("l", object, "a"));
+  EXPECT_FALSE(object.Equals("o", object, "o"));
+  EXPECT_FALSE(object.Equals("x", object, "x"));
 }
 
 TEST(JsonObjectTest, PrintableTextIsShortAndSafe) {

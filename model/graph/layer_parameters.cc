@@ -8,81 +8,124 @@ int64_t Matrices(int64_t width, bool gated, int64_t hidden) {
   return (gated ? 3 : 2) * width * hidden;
 }
 
-struct CountAttention {
-  int64_t hidden;
+// What the matrices of one feed-forward add to their results.
+int64_t Biases(int64_t width, bool gated, int64_t hidden) {
+  return (gated ? 2 : 1) * width + hidden;
+}
 
-  int64_t operator()(const GroupedQueryAttention& a) const {
-    const int64_t query = int64_t{a.query_heads} * a.head_size;
-    const int64_t kv = int64_t{a.kv_heads} * a.head_size;
-    return hidden * (query + 2 * kv) + query * hidden +
-           (a.qkv_bias ? query + 2 * kv : 0) + (a.output_bias ? hidden : 0);
-  }
-  int64_t operator()(const LatentAttention& a) const {
-    const int64_t heads = a.query_heads;
-    const int64_t query = heads * a.key_head_size();
-    const int64_t queries =
-        a.query_lora_rank == 0
-            ? hidden * query
-            : hidden * a.query_lora_rank + a.query_lora_rank * query;
-    const int64_t latent = hidden * (a.kv_lora_rank + a.rope_head_size);
-    const int64_t expand =
-        a.kv_lora_rank * heads * (a.nope_head_size + a.value_head_size);
-    return queries + latent + expand + heads * a.value_head_size * hidden;
-  }
-};
+int64_t OneExpert(const MixtureOfExperts& f, int64_t hidden) {
+  const int64_t width = f.latent_size == 0 ? hidden : f.latent_size;
+  return Matrices(f.expert_intermediate_size, f.gated, width) +
+         (f.expert_bias ? Biases(f.expert_intermediate_size, f.gated, width)
+                        : 0);
+}
 
 struct CountFeedForward {
   int64_t hidden;
 
-  int64_t operator()(const DenseFeedForward& f) const {
-    const int64_t up = f.intermediate_size * (f.gated ? 2 : 1);
-    return Matrices(f.intermediate_size, f.gated, hidden) +
-           (f.bias ? up + hidden : 0);
+  ParameterCounts operator()(const NoFeedForward& /*f*/) const { return {}; }
+  ParameterCounts operator()(const DenseFeedForward& f) const {
+    ParameterCounts counts;
+    counts[TensorClass::kFeedForward] =
+        Matrices(f.intermediate_size, f.gated, hidden) +
+        (f.bias ? Biases(f.intermediate_size, f.gated, hidden) : 0);
+    return counts;
   }
-  int64_t operator()(const MixtureOfExperts& f) const {
-    return hidden * f.expert_count +
-           f.expert_count *
-               Matrices(f.expert_intermediate_size, f.gated, hidden) +
-           Matrices(f.shared_intermediate_size, f.gated, hidden);
+  // Latent width (modeling_nemotron_h.py): one projection in, one out, around
+  // all routed experts. Gate of the shared experts (modeling_qwen2_moe.py): one
+  // output.
+  ParameterCounts operator()(const MixtureOfExperts& f) const {
+    ParameterCounts counts;
+    counts[TensorClass::kRouter] = hidden * f.expert_count +
+                                   (f.router_bias ? f.expert_count : 0) +
+                                   2 * hidden * f.latent_size;
+    counts[TensorClass::kExperts] = f.expert_count * OneExpert(f, hidden);
+    counts[TensorClass::kSharedExperts] =
+        Matrices(f.shared_intermediate_size, f.shared_gated, hidden) +
+        (f.shared_expert_gate ? hidden : 0);
+    return counts;
   }
 };
 
-struct CountIdle {
-  int64_t hidden;
+int64_t ExpertNorms(const FeedForward& feed_forward, int64_t hidden,
+                    bool norm_bias) {
+  const auto* f = std::get_if<MixtureOfExperts>(&feed_forward);
+  if (f == nullptr) return 0;
+  return (f->latent_norm ? f->latent_size : 0) +
+         (f->separate_norms ? 3 * hidden * (norm_bias ? 2 : 1) : 0);
+}
 
-  int64_t operator()(const DenseFeedForward& /*f*/) const { return 0; }
-  int64_t operator()(const MixtureOfExperts& f) const {
-    return (f.expert_count - f.experts_per_token) *
-           Matrices(f.expert_intermediate_size, f.gated, hidden);
+// Norms of the hidden size in one layer.
+int64_t OuterNorms(const LayerKind& kind) {
+  const int64_t parts =
+      (kind.has_mixer() ? 1 : 0) + (kind.has_feed_forward() ? 1 : 0);
+  const int64_t before = kind.parallel && !kind.parallel_norms ? 1 : parts;
+  switch (kind.norms) {
+    case NormPlacement::kBefore:
+      return before;
+    case NormPlacement::kAfter:
+      return parts;
+    case NormPlacement::kBoth:
+      return before + parts;
   }
-};
+  return 0;
+}
 
-struct CountHeadNorms {
-  int64_t operator()(const GroupedQueryAttention& a) const {
-    return a.qk_norm ? 2 * a.head_size : 0;
-  }
-  int64_t operator()(const LatentAttention& a) const {
-    return a.query_lora_rank + a.kv_lora_rank;
-  }
-};
+// Manifold-constrained hyper-connections (DeepSeek-V4 report §2.2, its
+// model.py): before each part, all n streams together give weights in and out
+// (n each) and an n x n mixing matrix, each with a bias, and three scales.
+int64_t StreamMixing(const LayerKind& kind, const ModelGraphSpec& spec) {
+  const int64_t n = spec.residual_streams;
+  if (n <= 1) return 0;
+  const int64_t parts =
+      (kind.has_mixer() ? 1 : 0) + (kind.has_feed_forward() ? 1 : 0);
+  return parts * ((2 + n) * n * n * spec.hidden_size + (2 + n) * n + 3);
+}
 
 }  // namespace
 
-int64_t AttentionParameters(const Attention& attention, int64_t hidden) {
-  return std::visit(CountAttention{hidden}, attention);
-}
-
-int64_t FeedForwardParameters(const FeedForward& feed_forward, int64_t hidden) {
+ParameterCounts FeedForwardParameters(const FeedForward& feed_forward,
+                                      int64_t hidden) {
   return std::visit(CountFeedForward{hidden}, feed_forward);
 }
 
 int64_t IdleParameters(const FeedForward& feed_forward, int64_t hidden) {
-  return std::visit(CountIdle{hidden}, feed_forward);
+  const auto* f = std::get_if<MixtureOfExperts>(&feed_forward);
+  if (f == nullptr) return 0;
+  return (f->expert_count - f->experts_per_token) * OneExpert(*f, hidden);
 }
 
-int64_t NormParameters(const LayerKind& kind, int64_t hidden) {
-  return (kind.parallel ? 1 : 2) * hidden +
-         std::visit(CountHeadNorms{}, kind.attention);
+int64_t NormParameters(const LayerKind& kind, int64_t hidden, bool norm_bias) {
+  return OuterNorms(kind) * hidden * (norm_bias ? 2 : 1) +
+         (kind.attention.has_value()
+              ? AttentionNormParameters(*kind.attention, norm_bias)
+              : 0) +
+         (kind.recurrent.has_value() ? RecurrentNormParameters(*kind.recurrent)
+                                     : 0) +
+         ExpertNorms(kind.feed_forward, hidden, norm_bias);
+}
+
+ParameterCounts LayerParameters(const LayerKind& kind,
+                                const ModelGraphSpec& spec) {
+  const int64_t hidden = spec.hidden_size;
+  ParameterCounts counts = FeedForwardParameters(kind.feed_forward, hidden);
+  if (kind.attention.has_value()) {
+    counts[TensorClass::kAttention] =
+        AttentionParameters(*kind.attention, hidden);
+  }
+  if (kind.recurrent.has_value()) {
+    counts[TensorClass::kRecurrent] =
+        RecurrentParameters(*kind.recurrent, hidden);
+  }
+  counts[TensorClass::kNorm] = NormParameters(kind, hidden, spec.norm_bias);
+  counts[TensorClass::kResidual] = StreamMixing(kind, spec);
+  counts[TensorClass::kScale] = kind.extra_parameters;
+  if (spec.layer_input_size != 0) {
+    // Gate and projection, and their norm (modeling_gemma3n.py).
+    counts[TensorClass::kLayerInput] = 2 * hidden * spec.layer_input_size;
+    counts[TensorClass::kNorm] += hidden * (spec.norm_bias ? 2 : 1);
+  }
+  return counts;
 }
 
 }  // namespace mansard::model

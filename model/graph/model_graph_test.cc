@@ -14,11 +14,14 @@ namespace mansard::model {
 namespace {
 
 using ::testing::ElementsAre;
+using ::testing::HasSubstr;
 
 LayerKind Layer(std::string name, int query_heads, int kv_heads, int head_size,
                 int64_t intermediate_size) {
   LayerKind kind;
   kind.name = std::move(name);
+  kind.attention = GroupedQueryAttention{};
+  kind.feed_forward = DenseFeedForward{};
   GroupedOf(kind).query_heads = query_heads;
   GroupedOf(kind).kv_heads = kv_heads;
   GroupedOf(kind).head_size = head_size;
@@ -56,10 +59,13 @@ ModelGraph CreateOrDie(ModelGraphSpec spec) {
   return *std::move(graph);
 }
 
+// The classes of a plain dense transformer.
 std::vector<int64_t> Parameters(const ModelGraph& graph) {
   std::vector<int64_t> counts;
-  for (int i = 0; i < kTensorClassCount; ++i) {
-    counts.push_back(graph.ParameterCount(static_cast<TensorClass>(i)));
+  for (TensorClass tensor_class :
+       {TensorClass::kEmbedding, TensorClass::kAttention,
+        TensorClass::kFeedForward, TensorClass::kNorm, TensorClass::kHead}) {
+    counts.push_back(graph.ParameterCount(tensor_class));
   }
   return counts;
 }
@@ -106,7 +112,7 @@ TEST(ModelGraphTest, EachFlagCounts) {
        {80, 3 * (288 + 8), 1152, 56, 80}},
       {"q and k norm: 3 + 3",
        [](ModelGraphSpec& spec) {
-         GroupedOf(spec.layer_kinds[0]).qk_norm = true;
+         GroupedOf(spec.layer_kinds[0]).qk_norm = QkNorm::kPerHead;
        },
        {80, 864, 1152, 3 * (16 + 6) + 8, 80}},
       {"no gate: 8x16 fewer",
@@ -248,7 +254,8 @@ TEST(ModelGraphTest, EarlierViolationsDoNotCount) {
   EXPECT_EQ(violations.all().size(), 1u);
 }
 
-// Counts of the largest graph allowed stay within 64 bits.
+// Counts of the largest graphs allowed stay within 64 bits, and larger ones are
+// refused although each of their sizes is allowed.
 TEST(ModelGraphTest, LargestGraph) {
   ModelGraphSpec spec;
   spec.hidden_size = 1 << 24;
@@ -257,12 +264,29 @@ TEST(ModelGraphTest, LargestGraph) {
   GroupedOf(spec.layer_kinds[0]).qkv_bias = true;
   GroupedOf(spec.layer_kinds[0]).output_bias = true;
   DenseOf(spec.layer_kinds[0]).bias = true;
+  // 4 attention and 3 feed-forward matrices of 2^48 weights a layer.
   spec.layer_kind_indexes.assign(4096, 0);
   spec.max_context = 1;
   const ModelGraph graph = CreateOrDie(spec);
-  // 4 attention and 3 feed-forward matrices of 2^48 weights a layer.
   EXPECT_GT(graph.ParameterCount(), int64_t{7} << 60);
   EXPECT_LT(graph.ParameterCount(), std::numeric_limits<int64_t>::max());
+
+  const auto refused = [](const ModelGraphSpec& larger) {
+    Violations violations;
+    EXPECT_FALSE(ModelGraph::Create(larger, violations).has_value());
+    ASSERT_EQ(violations.all().size(), 1u) << violations.ToStatus();
+    EXPECT_EQ(violations.all()[0].field, "layer_kind_indexes");
+    EXPECT_THAT(violations.all()[0].description,
+                HasSubstr("parameters; allowed: up to 9e18"));
+  };
+  // An eighth matrix.
+  GroupedOf(spec.layer_kinds[0]).output_gate = true;
+  refused(spec);
+  // Drafting modules count: 64 of 64 layers are as many again.
+  spec.layer_kind_indexes = {0};
+  spec.mtp.modules = 64;
+  spec.mtp.layer_kind_indexes.assign(64, 0);
+  refused(spec);
 }
 
 TEST(ModelGraphTest, WithKvHeads) {
@@ -287,26 +311,44 @@ TEST(ModelGraphTest, WithKvHeads) {
   }
 }
 
-TEST(ModelGraphTest, KvElementsOfOneLayer) {
-  EXPECT_EQ(KvElementsPerToken({.head_size = 128}, 8), 2048);
-  EXPECT_EQ(KvElementsPerToken({.head_size = 96}, 1), 192);
-  // DeepSeek-V3: one latent vector and one rotated key, whatever the heads.
-  EXPECT_EQ(KvElementsPerToken({.query_heads = 128,
-                                .kv_lora_rank = 512,
-                                .query_lora_rank = 1536,
-                                .nope_head_size = 128,
-                                .rope_head_size = 64,
-                                .value_head_size = 128}),
-            576);
+TEST(ModelGraphTest, WithKvHeadsChangesGroupedQueriesAlone) {
+  ModelGraphSpec spec = Small();
+  LayerKind cross{.name = "cross", .attention = CrossAttention{4, 4, 3}};
+  LayerKind mlp{.name = "mlp", .feed_forward = DenseFeedForward{16}};
+  spec.layer_kinds.push_back(cross);
+  spec.layer_kinds.push_back(mlp);
+  spec.layer_kind_indexes = {0, 1, 2};
+  Violations violations;
+  const std::optional<ModelGraph> changed =
+      CreateOrDie(spec).WithKvHeads(1, "kv_head_count", violations);
+  ASSERT_TRUE(changed.has_value()) << violations.ToStatus();
+  EXPECT_EQ(GroupedOf(changed->spec().layer_kinds[0]).kv_heads, 1);
+  EXPECT_EQ(changed->spec().layer_kinds[1], cross);
+
+  spec.layer_kind_indexes = {0, 0};
+  spec.layer_kinds = {cross};
+  EXPECT_FALSE(CreateOrDie(spec).WithKvHeads(1, "kv_head_count", violations));
+  ASSERT_EQ(violations.all().size(), 1u);
+  EXPECT_EQ(violations.all()[0].description,
+            "is 1; no layer has grouped queries, and so KV heads");
 }
 
-TEST(ModelGraphTest, TensorClassNames) {
-  std::vector<std::string> names;
-  for (int i = 0; i < kTensorClassCount; ++i) {
-    names.emplace_back(TensorClassName(static_cast<TensorClass>(i)));
-  }
-  EXPECT_THAT(names, ElementsAre("embedding", "attention", "feed_forward",
-                                 "norm", "head"));
+TEST(ModelGraphTest, CacheGrowsUntilWindowsAreFull) {
+  ModelGraphSpec spec = Small();
+  spec.layer_kinds.push_back(Layer("window", 4, 2, 3, 16));
+  GroupedOf(spec.layer_kinds[1]).sliding_window = 64;
+  spec.layer_kinds.push_back(Layer("chunk", 4, 2, 3, 16));
+  GroupedOf(spec.layer_kinds[2]).chunk = 64;
+  spec.layer_kinds.push_back(Layer("shared", 4, 2, 3, 16));
+  GroupedOf(spec.layer_kinds[3]).shared_kv = true;
+  spec.layer_kind_indexes = {0, 1, 2, 3};
+  const ModelGraph graph = CreateOrDie(spec);
+  // 2 x 2 heads x 3, two bytes, in three layers and in one.
+  EXPECT_EQ(graph.KvBytesPerToken(Format::kBf16).value(), 72);
+  EXPECT_EQ(graph.UnboundedKvBytesPerToken(Format::kBf16).value(), 24);
+  EXPECT_EQ(graph.IndexerBytesPerToken(Format::kBf16).value(), 0);
+  EXPECT_EQ(graph.StateBytesPerSequence(Format::kFp32, Format::kBf16).value(),
+            0);
 }
 
 }  // namespace

@@ -76,18 +76,26 @@ TEST(GraphIoTest, ReadsEveryField) {
   EXPECT_TRUE(spec.tied_embeddings);
   EXPECT_EQ(spec.max_context, 4096);
   EXPECT_EQ(spec.native_precision,
-            (Precision{Format::kBf16, Format::kBf16, Format::kFp8E4m3}));
+            (Precision{Format::kBf16, Format::kBf16, Format::kFp8E4m3,
+                       Format::kBf16}));
   ASSERT_EQ(spec.layer_kinds.size(), 2u);
   EXPECT_EQ(spec.layer_kinds[0],
             (LayerKind{.name = "dense",
-                       .attention =
-                           GroupedQueryAttention{4, 2, 16, false, false, false},
+                       .attention = GroupedQueryAttention{.query_heads = 4,
+                                                          .kv_heads = 2,
+                                                          .head_size = 16},
                        .feed_forward = DenseFeedForward{128, true, false}}));
-  EXPECT_EQ(spec.layer_kinds[1],
-            (LayerKind{.name = "window",
-                       .attention = GroupedQueryAttention{4, 2, 16, true, true,
-                                                          true, 1024},
-                       .feed_forward = DenseFeedForward{128, false, true}}));
+  EXPECT_EQ(
+      spec.layer_kinds[1],
+      (LayerKind{.name = "window",
+                 .attention = GroupedQueryAttention{.query_heads = 4,
+                                                    .kv_heads = 2,
+                                                    .head_size = 16,
+                                                    .qkv_bias = true,
+                                                    .output_bias = true,
+                                                    .qk_norm = QkNorm::kPerHead,
+                                                    .sliding_window = 1024},
+                 .feed_forward = DenseFeedForward{128, false, true}}));
 }
 
 TEST(GraphIoTest, LayerCountStandsForEqualLayers) {
@@ -124,6 +132,12 @@ TEST(GraphIoTest, WritesSizeAndName) {
   }
   // 3 layers x 2 x 2 heads x 16, one byte each.
   EXPECT_EQ(proto.size().kv_bytes_per_token(), 192);
+  EXPECT_EQ(proto.size().unbounded_kv_bytes_per_token(), 192);
+  EXPECT_EQ(proto.size().active_without_embeddings_parameter_count(),
+            123840 - 2 * 6400);
+  EXPECT_EQ(proto.size().multi_token_prediction_parameter_count(), 0);
+  EXPECT_EQ(proto.size().indexer_bytes_per_token(), 0);
+  EXPECT_EQ(proto.size().state_bytes_per_sequence(), 0);
   EXPECT_EQ(GraphToProto(Read(ValidProto())).name(), "");
   EXPECT_EQ(GraphToProto(Read(MixedProto())).layer_kind_indexes_size(), 4);
 }
@@ -194,14 +208,16 @@ TEST(GraphIoTest, NamesTheRuleThatIsBroken) {
          g.add_layer_kind_indexes(1);
        },
        "layer_kind_indexes[0]", "is 1; there are 1"},
-      {[](v1::ModelGraph& g) { g.mutable_layer_kinds(0)->clear_attention(); },
-       "layer_kinds[0].attention", "is required"},
+      {[](v1::ModelGraph& g) {
+         g.mutable_layer_kinds(0)->clear_attention();
+         g.mutable_layer_kinds(0)->clear_dense();
+       },
+       "layer_kinds[0].attention",
+       "is required, or recurrent, dense or experts"},
       {[](v1::ModelGraph& g) {
          g.mutable_layer_kinds(0)->mutable_attention()->clear_grouped_query();
        },
        "layer_kinds[0].attention.grouped_query", "is required"},
-      {[](v1::ModelGraph& g) { g.mutable_layer_kinds(0)->clear_dense(); },
-       "layer_kinds[0].dense", "is required"},
       {[](v1::ModelGraph& g) { g.mutable_layer_kinds(0)->set_kind("A"); },
        "layer_kinds[0].kind", "is \"A\""},
       {[](v1::ModelGraph& g) {
@@ -229,7 +245,7 @@ TEST(GraphIoTest, NamesAllBrokenRulesAtOnce) {
   v1::ModelGraph proto = ValidProto();
   proto.set_hidden_size(0);
   proto.mutable_native_precision()->set_kv_cache("x");
-  proto.mutable_layer_kinds(0)->clear_dense();
+  proto.mutable_layer_kinds(0)->mutable_dense()->set_intermediate_size(0);
   proto.clear_layer_count();
   Violations violations;
   EXPECT_FALSE(GraphFromProto(proto, "Bad Id", violations));

@@ -1,43 +1,109 @@
 #include "model/io/layer_io.h"
 
-#include "absl/strings/str_cat.h"
+#include <optional>
+
 #include "model/io/sourced_io.h"
 
 namespace mansard::model {
 namespace {
 
-GroupedQueryAttention GroupedFromProto(const v1::Attention& proto) {
-  const v1::Attention::GroupedQuery& grouped = proto.grouped_query();
-  return {.query_heads = proto.query_head_count(),
-          .kv_heads = grouped.kv_head_count(),
-          .head_size = grouped.head_size(),
-          .qkv_bias = grouped.qkv_bias(),
-          .output_bias = grouped.output_bias(),
-          .qk_norm = grouped.qk_norm(),
-          .sliding_window = proto.sliding_window_token_count(),
-          .chunk = proto.chunk_token_count()};
+using ProtoMixer = v1::RecurrentMixer;
+
+// Empty, with a violation, where it is missing or unknown.
+std::optional<StateRule> StateRuleFromProto(ProtoMixer::StateRule proto,
+                                            Violations& violations) {
+  switch (proto) {
+    case ProtoMixer::STATE_RULE_DECAY:
+      return StateRule::kDecay;
+    case ProtoMixer::STATE_RULE_GATED_DELTA:
+      return StateRule::kGatedDelta;
+    case ProtoMixer::STATE_RULE_KEY_GATED_DELTA:
+      return StateRule::kKeyGatedDelta;
+    case ProtoMixer::STATE_RULE_MAMBA:
+      return StateRule::kMamba;
+    case ProtoMixer::STATE_RULE_MAMBA2:
+      return StateRule::kMamba2;
+    case ProtoMixer::STATE_RULE_UNSPECIFIED:
+      AddRequired("state_rule", violations);
+      return std::nullopt;
+    default:  // Proto enums are open.
+      AddUnknownEnum("state_rule", proto, violations);
+      return std::nullopt;
+  }
 }
 
-LatentAttention LatentFromProto(const v1::Attention& proto,
-                                Violations& violations) {
-  const auto refuse = [&violations](absl::string_view field, int64_t value) {
-    if (value == 0) return;
-    violations.Add(field,
-                   absl::StrCat("is ", value, "; latent attention takes none"));
-  };
-  refuse("sliding_window_token_count", proto.sliding_window_token_count());
-  refuse("chunk_token_count", proto.chunk_token_count());
-  const v1::MultiHeadLatent& latent = proto.multi_head_latent();
-  return {.query_heads = proto.query_head_count(),
-          .kv_lora_rank = latent.kv_lora_rank(),
-          .query_lora_rank = latent.query_lora_rank(),
-          .nope_head_size = latent.nope_head_size(),
-          .rope_head_size = latent.rope_head_size(),
-          .value_head_size = latent.value_head_size()};
+ProtoMixer::StateRule StateRuleToProto(StateRule rule) {
+  switch (rule) {
+    case StateRule::kDecay:
+      return ProtoMixer::STATE_RULE_DECAY;
+    case StateRule::kGatedDelta:
+      return ProtoMixer::STATE_RULE_GATED_DELTA;
+    case StateRule::kKeyGatedDelta:
+      return ProtoMixer::STATE_RULE_KEY_GATED_DELTA;
+    case StateRule::kMamba:
+      return ProtoMixer::STATE_RULE_MAMBA;
+    case StateRule::kMamba2:
+      return ProtoMixer::STATE_RULE_MAMBA2;
+  }
+  return ProtoMixer::STATE_RULE_UNSPECIFIED;
 }
 
-FeedForward FeedForwardFromProto(const v1::LayerKind& proto,
+OutputGate GateFromProto(ProtoMixer::OutputGate proto, Violations& violations) {
+  switch (proto) {
+    case ProtoMixer::OUTPUT_GATE_UNSPECIFIED:
+    case ProtoMixer::OUTPUT_GATE_FULL:
+      return OutputGate::kFull;
+    case ProtoMixer::OUTPUT_GATE_LOW_RANK:
+      return OutputGate::kLowRank;
+    case ProtoMixer::OUTPUT_GATE_NONE:
+      return OutputGate::kNone;
+    default:  // Proto enums are open.
+      AddUnknownEnum("output_gate", proto, violations);
+      return OutputGate::kFull;
+  }
+}
+
+ProtoMixer::OutputGate GateToProto(OutputGate gate) {
+  switch (gate) {
+    case OutputGate::kFull:
+      return ProtoMixer::OUTPUT_GATE_UNSPECIFIED;
+    case OutputGate::kLowRank:
+      return ProtoMixer::OUTPUT_GATE_LOW_RANK;
+    case OutputGate::kNone:
+      return ProtoMixer::OUTPUT_GATE_NONE;
+  }
+  return ProtoMixer::OUTPUT_GATE_UNSPECIFIED;
+}
+
+NormPlacement PlacementFromProto(v1::LayerKind::NormPlacement proto,
                                  Violations& violations) {
+  switch (proto) {
+    case v1::LayerKind::NORM_PLACEMENT_UNSPECIFIED:
+    case v1::LayerKind::NORM_PLACEMENT_BEFORE:
+      return NormPlacement::kBefore;
+    case v1::LayerKind::NORM_PLACEMENT_AFTER:
+      return NormPlacement::kAfter;
+    case v1::LayerKind::NORM_PLACEMENT_BOTH:
+      return NormPlacement::kBoth;
+    default:  // Proto enums are open.
+      AddUnknownEnum("norm_placement", proto, violations);
+      return NormPlacement::kBefore;
+  }
+}
+
+v1::LayerKind::NormPlacement PlacementToProto(NormPlacement norms) {
+  switch (norms) {
+    case NormPlacement::kBefore:
+      return v1::LayerKind::NORM_PLACEMENT_UNSPECIFIED;
+    case NormPlacement::kAfter:
+      return v1::LayerKind::NORM_PLACEMENT_AFTER;
+    case NormPlacement::kBoth:
+      return v1::LayerKind::NORM_PLACEMENT_BOTH;
+  }
+  return v1::LayerKind::NORM_PLACEMENT_UNSPECIFIED;
+}
+
+FeedForward FeedForwardFromProto(const v1::LayerKind& proto) {
   switch (proto.feed_forward_case()) {
     case v1::LayerKind::kDense:
       return DenseFeedForward{
@@ -49,37 +115,32 @@ FeedForward FeedForwardFromProto(const v1::LayerKind& proto,
     case v1::LayerKind::FEED_FORWARD_NOT_SET:
       break;
   }
-  violations.Add("dense", "is required, or experts");
-  return DenseFeedForward{.intermediate_size = 1};
+  return NoFeedForward{};
 }
 
-struct WriteAttention {
-  v1::Attention& proto;
-
-  void operator()(const GroupedQueryAttention& attention) const {
-    proto.set_sliding_window_token_count(attention.sliding_window);
-    proto.set_chunk_token_count(attention.chunk);
-    v1::Attention::GroupedQuery& grouped = *proto.mutable_grouped_query();
-    grouped.set_kv_head_count(attention.kv_heads);
-    grouped.set_head_size(attention.head_size);
-    grouped.set_qkv_bias(attention.qkv_bias);
-    grouped.set_output_bias(attention.output_bias);
-    grouped.set_qk_norm(attention.qk_norm);
-  }
-  void operator()(const LatentAttention& attention) const {
-    v1::MultiHeadLatent& latent = *proto.mutable_multi_head_latent();
-    latent.set_kv_lora_rank(attention.kv_lora_rank);
-    latent.set_query_lora_rank(attention.query_lora_rank);
-    latent.set_nope_head_size(attention.nope_head_size);
-    latent.set_rope_head_size(attention.rope_head_size);
-    latent.set_value_head_size(attention.value_head_size);
-  }
-};
+v1::RecurrentMixer RecurrentToProto(const RecurrentMixer& mixer) {
+  v1::RecurrentMixer proto;
+  proto.set_state_rule(StateRuleToProto(mixer.rule));
+  proto.set_head_count(mixer.heads);
+  proto.set_key_head_count(mixer.key_heads);
+  proto.set_key_size(mixer.key_size);
+  proto.set_value_size(mixer.value_size);
+  proto.set_convolution_token_count(mixer.conv_kernel);
+  proto.set_convolution_bias(mixer.conv_bias);
+  proto.set_projection_bias(mixer.projection_bias);
+  proto.set_output_gate(GateToProto(mixer.gate));
+  proto.set_gate_rank(mixer.gate_rank);
+  proto.set_decay_rank(mixer.decay_rank);
+  proto.set_output_norm(HeadNormToProto(mixer.output_norm));
+  proto.set_inner_norms(mixer.inner_norms);
+  return proto;
+}
 
 // Widths are at most 2^24.
 struct WriteFeedForward {
   v1::LayerKind& proto;
 
+  void operator()(const NoFeedForward& /*feed_forward*/) const {}
   void operator()(const DenseFeedForward& feed_forward) const {
     v1::DenseMlp& dense = *proto.mutable_dense();
     dense.set_intermediate_size(
@@ -96,24 +157,47 @@ struct WriteFeedForward {
     experts.set_shared_intermediate_size(
         static_cast<int32_t>(feed_forward.shared_intermediate_size));
     experts.set_gated(feed_forward.gated);
+    // Without shared experts it says nothing.
+    if (feed_forward.shared_intermediate_size != 0 &&
+        feed_forward.shared_gated != feed_forward.gated) {
+      experts.set_shared_gated(feed_forward.shared_gated);
+    }
+    experts.set_latent_size(static_cast<int32_t>(feed_forward.latent_size));
+    experts.set_latent_norm(feed_forward.latent_norm);
+    experts.set_router_bias(feed_forward.router_bias);
+    experts.set_expert_bias(feed_forward.expert_bias);
+    experts.set_shared_expert_gate(feed_forward.shared_expert_gate);
+    experts.set_separate_norms(feed_forward.separate_norms);
+    experts.set_hash_routing(feed_forward.hash_routing);
   }
 };
 
 }  // namespace
 
-Attention AttentionFromProto(const v1::Attention& proto,
-                             Violations& violations) {
-  switch (proto.kind_case()) {
-    case v1::Attention::kGroupedQuery:
-      return GroupedFromProto(proto);
-    case v1::Attention::kMultiHeadLatent:
-      return LatentFromProto(proto, violations);
-    case v1::Attention::KIND_NOT_SET:
-      break;
+RecurrentMixer RecurrentFromProto(const v1::RecurrentMixer& proto,
+                                  Violations& violations) {
+  const std::optional<StateRule> rule =
+      StateRuleFromProto(proto.state_rule(), violations);
+  RecurrentMixer mixer{.rule = rule.value_or(StateRule::kMamba2),
+                       .heads = proto.head_count(),
+                       .key_heads = proto.key_head_count(),
+                       .key_size = proto.key_size(),
+                       .value_size = proto.value_size(),
+                       .conv_kernel = proto.convolution_token_count(),
+                       .conv_bias = proto.convolution_bias(),
+                       .projection_bias = proto.projection_bias(),
+                       .gate = GateFromProto(proto.output_gate(), violations),
+                       .gate_rank = proto.gate_rank(),
+                       .decay_rank = proto.decay_rank(),
+                       .output_norm = HeadNormFromProto(
+                           proto.output_norm(), "output_norm", violations),
+                       .inner_norms = proto.inner_norms()};
+  if (!rule.has_value()) {
+    // Whether it takes these is not known.
+    mixer.decay_rank = 0;
+    mixer.inner_norms = false;
   }
-  violations.Add("grouped_query", "is required, or multi_head_latent");
-  return GroupedQueryAttention{
-      .query_heads = proto.query_head_count(), .kv_heads = 1, .head_size = 1};
+  return mixer;
 }
 
 MixtureOfExperts ExpertsFromProto(const v1::MixtureOfExperts& proto) {
@@ -121,34 +205,52 @@ MixtureOfExperts ExpertsFromProto(const v1::MixtureOfExperts& proto) {
           .experts_per_token = proto.experts_per_token_count(),
           .expert_intermediate_size = proto.expert_intermediate_size(),
           .shared_intermediate_size = proto.shared_intermediate_size(),
-          .gated = proto.gated()};
+          .gated = proto.gated(),
+          .shared_gated =
+              proto.has_shared_gated() ? proto.shared_gated() : proto.gated(),
+          .latent_size = proto.latent_size(),
+          .latent_norm = proto.latent_norm(),
+          .router_bias = proto.router_bias(),
+          .expert_bias = proto.expert_bias(),
+          .shared_expert_gate = proto.shared_expert_gate(),
+          .separate_norms = proto.separate_norms(),
+          .hash_routing = proto.hash_routing()};
 }
 
 LayerKind LayerKindFromProto(const v1::LayerKind& proto,
                              Violations& violations) {
   LayerKind kind;
   kind.name = proto.kind();
-  kind.parallel = proto.parallel();
   if (proto.has_attention()) {
     Violations::Scope scope(violations, "attention");
     kind.attention = AttentionFromProto(proto.attention(), violations);
-  } else {
-    AddRequired("attention", violations);
-    kind.attention =
-        GroupedQueryAttention{.query_heads = 1, .kv_heads = 1, .head_size = 1};
   }
-  kind.feed_forward = FeedForwardFromProto(proto, violations);
+  if (proto.has_recurrent()) {
+    Violations::Scope scope(violations, "recurrent");
+    kind.recurrent = RecurrentFromProto(proto.recurrent(), violations);
+  }
+  kind.feed_forward = FeedForwardFromProto(proto);
+  kind.norms = PlacementFromProto(proto.norm_placement(), violations);
+  kind.parallel = proto.parallel();
+  kind.parallel_norms = proto.parallel_norms();
+  kind.extra_parameters = proto.extra_parameter_count();
   return kind;
 }
 
 v1::LayerKind LayerKindToProto(const LayerKind& kind) {
   v1::LayerKind proto;
   proto.set_kind(kind.name);
-  proto.set_parallel(kind.parallel);
-  v1::Attention& attention = *proto.mutable_attention();
-  attention.set_query_head_count(QueryHeads(kind.attention));
-  std::visit(WriteAttention{attention}, kind.attention);
+  if (kind.attention.has_value()) {
+    *proto.mutable_attention() = AttentionToProto(*kind.attention);
+  }
+  if (kind.recurrent.has_value()) {
+    *proto.mutable_recurrent() = RecurrentToProto(*kind.recurrent);
+  }
   std::visit(WriteFeedForward{proto}, kind.feed_forward);
+  proto.set_norm_placement(PlacementToProto(kind.norms));
+  proto.set_parallel(kind.parallel);
+  proto.set_parallel_norms(kind.parallel_norms);
+  proto.set_extra_parameter_count(kind.extra_parameters);
   return proto;
 }
 

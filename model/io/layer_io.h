@@ -4,6 +4,7 @@
 #include "mansard/v1/catalog.pb.h"
 #include "model/base/violations.h"
 #include "model/graph/model_graph.h"
+#include "model/io/attention_io.h"
 
 namespace mansard::model {
 
@@ -15,8 +16,8 @@ LayerKind LayerKindFromProto(const v1::LayerKind& proto,
 v1::LayerKind LayerKindToProto(const LayerKind& kind);
 
 // The parts alone, as kernels are asked for.
-Attention AttentionFromProto(const v1::Attention& proto,
-                             Violations& violations);
+RecurrentMixer RecurrentFromProto(const v1::RecurrentMixer& proto,
+                                  Violations& violations);
 MixtureOfExperts ExpertsFromProto(const v1::MixtureOfExperts& proto);
 
 }  // namespace mansard::model

@@ -1,5 +1,7 @@
 #include "model/lower/lower.h"
 
+#include <utility>
+
 #include "absl/strings/str_format.h"
 #include "model/lower/lowering.h"
 
@@ -8,7 +10,13 @@ namespace mansard::model {
 OpList Lower(const ModelGraph& graph, const ForwardPass& pass,
              const Layout& layout, const PassFormats& formats,
              const Fusion& fusion) {
-  return Lowering(graph, pass, layout, formats, fusion).Run();
+  return Lowering(graph, pass, layout, formats, fusion).Run({});
+}
+
+void Lower(const ModelGraph& graph, const ForwardPass& pass,
+           const Layout& layout, const PassFormats& formats,
+           const Fusion& fusion, OpList& ops) {
+  ops = Lowering(graph, pass, layout, formats, fusion).Run(std::move(ops));
 }
 
 std::string DumpOps(const OpList& ops, const ModelGraph& graph) {

@@ -18,6 +18,11 @@ namespace mansard::model {
 OpList Lower(const ModelGraph& graph, const ForwardPass& pass,
              const Layout& layout, const PassFormats& formats,
              const Fusion& fusion);
+// The same into a list that the caller keeps: what it held is dropped, its
+// memory is used again.
+void Lower(const ModelGraph& graph, const ForwardPass& pass,
+           const Layout& layout, const PassFormats& formats,
+           const Fusion& fusion, OpList& ops);
 
 // One line an op, for golden tests and people.
 std::string DumpOps(const OpList& ops, const ModelGraph& graph);

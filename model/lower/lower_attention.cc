@@ -1,139 +1,155 @@
+// Attention over keys and values by head: grouped queries, cross-attention.
 #include "model/lower/lowering.h"
 
 namespace mansard::model {
 
-void Lowering::EmitAttention(const GroupedQueryAttention& attention) {
-  const int query_heads = layout_.QueryHeadsPerRank(attention);
-  const int kv_heads = layout_.KvHeadsPerRank(attention);
-  const int64_t size = attention.head_size;
-  EmitLinear({Part::kQkvProj, Part::kAttentionQuantize},
-             (query_heads + 2 * kv_heads) * size, hidden_, attention.qkv_bias);
-  const int64_t normed_heads = query_heads + kv_heads;
-  if (attention.qk_norm) {
-    // Two weight vectors, one for queries and one for keys.
-    Op& norm = Emit(NormOp({tokens_ * normed_heads, size, formats_.hidden},
-                           false, formats_.native),
-                    Part::kQkNorm);
-    norm.work.weights *= 2;
-    norm.held *= 2;
+Lowering::GroupedWidths Lowering::WidthsOf(
+    const GroupedQueryAttention& attention) const {
+  const int kv_heads = layout_.KvHeadsPerRank(attention.kv_heads);
+  GroupedWidths mine;
+  mine.query_heads = layout_.QueryHeadsPerRank(attention);
+  mine.kv_heads = attention.shared_kv ? 0 : kv_heads;
+  mine.query = int64_t{mine.query_heads} * attention.head_size;
+  mine.output = int64_t{mine.query_heads} * attention.value_size();
+  mine.kv = int64_t{mine.kv_heads} * attention.head_size;
+  if (!attention.value_from_key) {
+    mine.kv += int64_t{mine.kv_heads} * attention.value_size();
   }
-  Emit(RopeOp({tokens_, normed_heads * size, formats_.hidden}), Part::kRope);
+  return mine;
+}
+
+void Lowering::EmitAttention(const GroupedQueryAttention& attention) {
+  const GroupedWidths mine = WidthsOf(attention);
+  const int64_t gate = attention.output_gate ? mine.output : 0;
+  EmitLinear({Part::kQkvProj, Part::kAttentionQuantize},
+             mine.query + gate + mine.kv, hidden_, attention.qkv_bias);
+  EmitQkNorm(Part::kQkNorm, attention.qk_norm, tokens_, mine.query_heads,
+             mine.kv_heads, attention.head_size);
+  EmitRope(Part::kRope, mine.query_heads + mine.kv_heads,
+           attention.head_size - attention.nope_head_size);
   for (size_t i = 0; i < pass_.groups().size(); ++i) {
+    Op op = AttentionOp({.group = pass_.groups()[i],
+                         .query_heads = mine.query_heads,
+                         .kv_heads = layout_.KvHeadsPerRank(attention.kv_heads),
+                         .head_size = attention.head_size,
+                         .value_head_size = attention.value_head_size,
+                         .window = attention.sliding_window,
+                         .chunk = attention.chunk,
+                         .shared_kv = attention.shared_kv,
+                         .fused = fusion_.attention,
+                         .input = formats_.hidden,
+                         .kv_cache = formats_.precision.kv_cache});
+    if (attention.sinks) AddSinks(mine.query_heads, op, i == 0);
+    EmitForGroup(std::move(op), Part::kAttention, i);
+  }
+  if (attention.output_gate) {
+    Emit(GateOp({tokens_, mine.output, formats_.hidden}), Part::kOutputGate);
+  }
+  EmitLinear({Part::kOutputProj, Part::kOutputQuantize}, hidden_, mine.output,
+             attention.output_bias);
+}
+
+void Lowering::EmitQkNorm(Part part, QkNorm norm, int64_t rows, int query_heads,
+                          int kv_heads, int64_t head_size) {
+  const int64_t heads = int64_t{query_heads} + kv_heads;
+  const int kinds = (query_heads > 0 ? 1 : 0) + (kv_heads > 0 ? 1 : 0);
+  switch (norm) {
+    case QkNorm::kNone:
+      return;
+    case QkNorm::kPerHead: {
+      // A weight vector for queries, one for keys.
+      const double vectors = kinds * (graph_.spec().norm_bias ? 2 : 1);
+      Op& op = Emit(NormOp({rows * heads, head_size, formats_.hidden}, false,
+                           formats_.native),
+                    part);
+      op.work.weights *= vectors;
+      op.held *= vectors;
+      return;
+    }
+    case QkNorm::kUnweighted: {
+      Op& op = Emit(NormOp({rows * heads, head_size, formats_.hidden}, false,
+                           formats_.native),
+                    part);
+      op.work.weights = op.held = Bytes::Zero();
+      return;
+    }
+    case QkNorm::kAllHeads:
+      if (layout_.tensor() > 1) {
+        Emit(AllReduceOp({layout_.tensor(), *layout_.tensor_tier()},
+                         ElementBytes(Format::kFp32,
+                                      static_cast<double>(rows) * kinds)),
+             Part::kQkNormAllReduce);
+      }
+      Emit(NormOp({rows, heads * head_size, formats_.hidden}, false,
+                  formats_.native),
+           part);
+      return;
+  }
+}
+
+void Lowering::EmitRope(Part part, int64_t heads, int64_t rotated) {
+  if (rotated == 0) return;
+  Emit(RopeOp({tokens_, heads * rotated, formats_.hidden}), part);
+}
+
+Op& Lowering::EmitForGroup(Op op, Part part, size_t group) {
+  Op& emitted = Emit(std::move(op), part);
+  if (pass_.groups().size() > 1) emitted.group = static_cast<int>(group);
+  return emitted;
+}
+
+void Lowering::AddSinks(int query_heads, Op& op, bool held) const {
+  const Bytes sinks = ElementBytes(formats_.native, query_heads);
+  op.work.weights += sinks;
+  if (held) op.held += sinks;
+}
+
+void Lowering::EmitAttention(const CrossAttention& attention) {
+  const int query_heads = layout_.QueryHeadsPerRank(attention);
+  const int kv_heads = layout_.KvHeadsPerRank(attention.kv_heads);
+  const int64_t width = int64_t{query_heads} * attention.head_size;
+  int64_t encoder_rows = 0;
+  for (const RequestGroup& group : pass_.groups()) {
+    if (!group.computes_encoder()) continue;
+    encoder_rows += group.request_count * group.encoder_tokens;
+  }
+  EmitLinear({Part::kQueryProj, Part::kAttentionQuantize}, width, hidden_,
+             false);
+  EmitQkNorm(Part::kQkNorm, attention.qk_norm, tokens_, query_heads, 0,
+             attention.head_size);
+  EmitEncoderKv(attention, kv_heads, encoder_rows);
+  for (size_t i = 0; i < pass_.groups().size(); ++i) {
+    if (pass_.groups()[i].encoder_tokens == 0) continue;
     EmitForGroup(AttentionOp({.group = pass_.groups()[i],
                               .query_heads = query_heads,
                               .kv_heads = kv_heads,
                               .head_size = attention.head_size,
-                              .window = attention.sliding_window,
-                              .chunk = attention.chunk,
+                              .cross = true,
                               .fused = fusion_.attention,
                               .input = formats_.hidden,
                               .kv_cache = formats_.precision.kv_cache}),
-                 i);
+                 Part::kAttention, i);
   }
-  EmitLinear({Part::kOutputProj, Part::kOutputQuantize}, hidden_,
-             query_heads * size, attention.output_bias);
+  EmitLinear({Part::kOutputProj, Part::kOutputQuantize}, hidden_, width, false);
 }
 
-void Lowering::EmitForGroup(Op op, size_t group) {
-  Op& emitted = Emit(std::move(op), Part::kAttention);
-  if (pass_.groups().size() > 1) emitted.group = static_cast<int>(group);
-}
-
-void Lowering::EmitAttention(const LatentAttention& attention) {
-  LatentAttention mine = attention;
-  mine.query_heads = layout_.QueryHeadsPerRank(attention);
-  const int64_t heads = mine.query_heads;
-  const int64_t query_rank = mine.query_lora_rank;
-  EmitLinear({Part::kLatentProj, Part::kAttentionQuantize},
-             query_rank + mine.kv_lora_rank + mine.rope_head_size, hidden_,
-             false);
-  int64_t query_width = hidden_;
-  if (query_rank != 0) {
-    query_width = query_rank;
-    Emit(NormOp({tokens_, query_rank, formats_.hidden}, false, formats_.native),
-         Part::kQueryLatentNorm);
-    EmitQuantize(Part::kQueryQuantize, tokens_, query_rank);
-  }
-  Emit(NormOp({tokens_, mine.kv_lora_rank, formats_.hidden}, false,
-              formats_.native),
-       Part::kKvLatentNorm);
-  // Without a query rank it reads the latent projection's input.
-  Emit(GemmOp(LinearShape(tokens_, heads * mine.key_head_size(), query_width),
+void Lowering::EmitEncoderKv(const CrossAttention& attention, int kv_heads,
+                             int64_t rows) {
+  const size_t first = ops_.size();
+  const int64_t computed = rows == 0 ? 1 : rows;
+  EmitQuantize(Part::kKvQuantize, computed, hidden_);
+  Emit(GemmOp(LinearShape(computed, int64_t{2} * kv_heads * attention.head_size,
+                          hidden_),
               false),
-       Part::kQueryProj);
-  Emit(RopeOp({tokens_, (heads + 1) * mine.rope_head_size, formats_.hidden}),
-       Part::kRope);
-  EmitExpansion(mine);
-  EmitAbsorbed(mine, Part::kAbsorbQuery, mine.kv_lora_rank,
-               mine.nope_head_size);
-  for (size_t i = 0; i < pass_.groups().size(); ++i) {
-    EmitForGroup(LatentAttentionOp({.group = pass_.groups()[i],
-                                    .attention = mine,
-                                    .fused = fusion_.attention,
-                                    .input = formats_.hidden,
-                                    .kv_cache = formats_.precision.kv_cache}),
-                 i);
-  }
-  EmitAbsorbed(mine, Part::kAbsorbValue, mine.value_head_size,
-               mine.kv_lora_rank);
-  EmitLinear({Part::kOutputProj, Part::kOutputQuantize}, hidden_,
-             heads * mine.value_head_size, false);
-}
-
-int64_t Lowering::TokensOf(Role role, bool with_prior) const {
-  int64_t tokens = 0;
-  for (const RequestGroup& group : pass_.groups()) {
-    if (group.role != role) continue;
-    tokens +=
-        group.request_count * (with_prior ? group.context() : group.new_tokens);
-  }
-  return tokens;
-}
-
-void Lowering::EmitExpansion(const LatentAttention& mine) {
-  const int64_t positions = TokensOf(Role::kPrefill, true);
-  if (positions == 0) return;
-  const int64_t cached = positions - TokensOf(Role::kPrefill, false);
-  const int64_t width =
-      int64_t{mine.query_heads} * (mine.nope_head_size + mine.value_head_size);
-  const bool narrow = IsLowPrecision(formats_.precision.activations);
-  EmitQuantize(Part::kKvQuantize, positions, mine.kv_lora_rank);
-  if (narrow) ReadLatents(ops_.back(), positions - cached, cached, mine);
-  Emit(GemmOp(LinearShape(positions, width, mine.kv_lora_rank), false),
-       Part::kKvExpand);
-  if (!narrow) ReadLatents(ops_.back(), positions - cached, cached, mine);
-}
-
-void Lowering::ReadLatents(Op& op, int64_t computed, int64_t cached,
-                           const LatentAttention& mine) const {
-  op.work.activations_in =
-      ActivationBytes(formats_.hidden, computed, mine.kv_lora_rank);
-  op.work.kv_read =
-      ElementBytes(formats_.precision.kv_cache,
-                   static_cast<double>(cached) * mine.kv_lora_rank);
-}
-
-void Lowering::EmitAbsorbed(const LatentAttention& mine, Part part, int64_t n,
-                            int64_t k) {
-  const int64_t tokens = TokensOf(Role::kDecode, false);
-  if (tokens == 0) return;
-  Op& op = Emit(GemmOp({.m = tokens,
-                        .n = n,
-                        .k = k,
-                        .batch = mine.query_heads,
-                        .input = formats_.hidden,
-                        .weights = formats_.precision.weights,
-                        .output = formats_.hidden,
-                        .compute = formats_.head_compute},
-                       false),
-                part);
-  op.held = Bytes::Zero();
-  const bool first = part == Part::kAbsorbQuery;
-  if (!first || TokensOf(Role::kPrefill, false) > 0) return;
-  op.held = WeightBytes(
-      formats_.precision.weights,
-      mine.query_heads * (mine.nope_head_size + mine.value_head_size),
-      mine.kv_lora_rank);
+       Part::kEncoderKvProj);
+  EmitQkNorm(Part::kEncoderKeyNorm, attention.qk_norm, computed, 0, kv_heads,
+             attention.head_size);
+  if (rows > 0) return;
+  // Everything is cached: the weights are held all the same, by the queries'.
+  Bytes held;
+  for (size_t i = first; i < ops_.size(); ++i) held += ops_[i].held;
+  ops_.erase(ops_.begin() + static_cast<std::ptrdiff_t>(first), ops_.end());
+  ops_.back().held += held;
 }
 
 }  // namespace mansard::model

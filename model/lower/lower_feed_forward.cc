@@ -21,33 +21,75 @@ void Lowering::EmitFeedForward(const DenseFeedForward& feed_forward) {
             feed_forward.bias);
 }
 
+bool Lowering::ReducesItself(const FeedForward& feed_forward) {
+  const auto* experts = std::get_if<MixtureOfExperts>(&feed_forward);
+  return experts != nullptr &&
+         (experts->separate_norms || experts->latent_norm);
+}
+
 void Lowering::EmitFeedForward(const MixtureOfExperts& experts) {
-  Emit(GemmOp({.m = tokens_,
-               .n = experts.expert_count,
-               .k = hidden_,
-               .input = formats_.hidden,
-               .weights = formats_.native,
-               .output = formats_.hidden,
-               .compute = formats_.head_compute},
-              false),
+  Emit(WideGemm(tokens_, experts.expert_count, hidden_, experts.router_bias),
        Part::kRouter);
   Emit(RoutingOp({tokens_, experts.expert_count, formats_.hidden}),
        Part::kTopK);
+  EmitRouted(experts);
+  if (experts.shared_intermediate_size != 0) EmitShared(experts);
+}
+
+// Routed and shared experts read the same vectors, in GEMMs' format, unless the
+// routed ones have a norm of their own.
+void Lowering::EmitRouted(const MixtureOfExperts& experts) {
+  if (experts.separate_norms) EmitPlainNorm(Part::kExpertInputNorm);
+  int64_t across = hidden_;  // What an expert reads and writes.
+  if (experts.latent_size != 0) {
+    across = experts.latent_size;
+    EmitLinear({Part::kLatentDown, Part::kLatentDownQuantize}, across, hidden_,
+               false);
+  }
   const int64_t rows = tokens_ * experts.experts_per_token;
   const int64_t width = layout_.PerRank(experts.expert_intermediate_size);
-  EmitQuantize(Part::kFeedForwardQuantize, tokens_, hidden_);
+  EmitQuantize(Part::kFeedForwardQuantize, tokens_, across);
   EmitExperts(Part::kExpertUp, experts, experts.gated ? 2 * width : width,
-              hidden_, tokens_);
+              across, tokens_);
   Emit(ActivationOp({rows, width, formats_.hidden}, experts.gated),
        Part::kExpertActivation);
   EmitQuantize(Part::kExpertDownQuantize, rows, width);
-  EmitExperts(Part::kExpertDown, experts, hidden_, width, rows);
-  Emit(CombineOp(HiddenShape(), experts.experts_per_token), Part::kCombine);
-  if (experts.shared_intermediate_size == 0) return;
+  EmitExperts(Part::kExpertDown, experts, across, width, rows);
+  Emit(CombineOp({tokens_, across, formats_.hidden}, experts.experts_per_token),
+       Part::kCombine);
+  if (experts.latent_size != 0) EmitLatentUp(experts);
+  if (!experts.separate_norms) return;
+  // A norm on the way up has reduced already.
+  if (!experts.latent_norm) EmitAllReduce(Part::kFeedForwardAllReduce);
+  EmitPlainNorm(Part::kExpertOutputNorm);
+}
+
+// Without a norm the projection is of the rank's own sum: linear, as the sum
+// over ranks that comes later.
+void Lowering::EmitLatentUp(const MixtureOfExperts& experts) {
+  const int64_t size = experts.latent_size;
+  if (experts.latent_norm) {
+    EmitAllReduce(Part::kFeedForwardAllReduce, size);
+    Emit(NormOp({tokens_, size, formats_.hidden}, false, formats_.native),
+         Part::kLatentNorm);
+  }
+  EmitLinear({Part::kLatentUp, Part::kLatentUpQuantize}, hidden_, size, false);
+}
+
+void Lowering::EmitShared(const MixtureOfExperts& experts) {
+  if (experts.separate_norms) {
+    EmitQuantize(Part::kFeedForwardQuantize, tokens_, hidden_);
+  }
   EmitDense({Part::kSharedUp,
              Part::kSharedActivation,
              {Part::kSharedDown, Part::kSharedDownQuantize}},
-            experts.shared_intermediate_size, experts.gated, false);
+            experts.shared_intermediate_size, experts.shared_gated, false);
+  if (experts.shared_expert_gate) {
+    Emit(WideGemm(tokens_, 1, hidden_, false), Part::kSharedGateProj);
+    Emit(RowGateOp(HiddenShape()), Part::kSharedGate);
+  }
+  if (ReducesItself(experts)) EmitAllReduce(Part::kFeedForwardAllReduce);
+  if (experts.separate_norms) EmitPlainNorm(Part::kSharedOutputNorm);
   Emit(ResidualOp(HiddenShape()), Part::kSharedSum);
 }
 
@@ -65,7 +107,7 @@ void Lowering::EmitExperts(Part part, const MixtureOfExperts& experts,
             .weights = linear.weights,
             .output = linear.output,
             .compute = linear.compute},
-           static_cast<double>(input_rows)),
+           static_cast<double>(input_rows), experts.expert_bias),
        part);
 }
 

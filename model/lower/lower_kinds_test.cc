@@ -159,7 +159,7 @@ TEST(Lower, NarrowInputsOfExpertsAndLatentsAreQuantisedOnce) {
   EXPECT_EQ(Count(ops_of(direct), Part::kQueryQuantize), 2);
   EXPECT_EQ(Count(ops_of(direct), Part::kKvQuantize), 2);
   // Direct queries read what the latent projection reads.
-  std::get<LatentAttention>(direct.layer_kinds[0].attention).query_lora_rank =
+  std::get<LatentAttention>(*direct.layer_kinds[0].attention).query_lora_rank =
       0;
   EXPECT_EQ(Count(ops_of(direct), Part::kAttentionQuantize), 2);
   EXPECT_EQ(Count(ops_of(direct), Part::kQueryQuantize), 0);

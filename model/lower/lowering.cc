@@ -1,9 +1,13 @@
 #include "model/lower/lowering.h"
 
+#include <utility>
+
 namespace mansard::model {
 
-OpList Lowering::Run() {
-  ops_.reserve(24 * graph_.spec().layer_kinds.size() + 8);
+OpList Lowering::Run(OpList buffer) {
+  ops_ = std::move(buffer);
+  ops_.clear();
+  ops_.reserve(24 * graph_.spec().layer_kinds.size() + 16);
   EmitInput();
   for (size_t i = 0; i < graph_.spec().layer_kinds.size(); ++i) {
     if (graph_.CountOf(i) > 0) EmitLayers(i);
@@ -19,6 +23,7 @@ ElementwiseShape Lowering::HiddenShape() const {
 Op& Lowering::Emit(Op op, Part part) {
   op.part = part;
   op.layer_kind = layer_kind_;
+  op.draft = draft_;
   op.repeat = repeat_;
   ops_.push_back(std::move(op));
   return ops_.back();
@@ -45,79 +50,53 @@ void Lowering::EmitLinear(LinearParts parts, int64_t n, int64_t k, bool bias) {
   Emit(GemmOp(LinearShape(tokens_, n, k), bias), parts.gemm);
 }
 
-void Lowering::EmitAllReduce(Part part) {
+Op Lowering::WideGemm(int64_t m, int64_t n, int64_t k, bool bias) const {
+  return GemmOp({.m = m,
+                 .n = n,
+                 .k = k,
+                 .input = formats_.hidden,
+                 .weights = formats_.native,
+                 .output = formats_.hidden,
+                 .compute = formats_.head_compute},
+                bias);
+}
+
+void Lowering::EmitAllReduce(Part part, int64_t columns) {
   if (layout_.tensor() == 1) return;
   Emit(AllReduceOp({layout_.tensor(), *layout_.tensor_tier()},
-                   ActivationBytes(formats_.hidden, tokens_, hidden_)),
+                   ActivationBytes(formats_.hidden, tokens_, columns)),
        part);
+}
+
+// A LayerNorm: the mean is taken off, the bias is added.
+Op Lowering::WithNormBias(Op norm) const {
+  if (!graph_.spec().norm_bias) return norm;
+  const auto& shape = std::get<ElementwiseShape>(norm.shape);
+  norm.work.vector += Flops::Of(2 * static_cast<double>(shape.rows) *
+                                static_cast<double>(shape.columns));
+  norm.work.weights *= 2;
+  norm.held *= 2;
+  return norm;
+}
+
+void Lowering::EmitPlainNorm(Part norm) {
+  Emit(WithNormBias(NormOp(HiddenShape(), false, formats_.native)), norm);
 }
 
 void Lowering::EmitNorm(Part norm, Part residual) {
   if (!fusion_.residual_into_norm) Emit(ResidualOp(HiddenShape()), residual);
-  Emit(NormOp(HiddenShape(), fusion_.residual_into_norm, formats_.native),
+  Emit(WithNormBias(
+           NormOp(HiddenShape(), fusion_.residual_into_norm, formats_.native)),
        norm);
 }
 
-void Lowering::EmitInput() {
-  Op& gather =
-      Emit(EmbeddingOp(HiddenShape(), formats_.native), Part::kEmbedding);
-  gather.work.weights *= 1.0 / layout_.tensor();
-  if (!graph_.spec().tied_embeddings) {
-    gather.held = WeightBytes(formats_.native,
-                              layout_.VocabularyPerRank(graph_), hidden_);
+void Lowering::EmitNormThenAdd(Part norm, Part residual) {
+  if (fusion_.residual_into_norm) {
+    Emit(WithNormBias(NormThenAddOp(HiddenShape(), formats_.native)), norm);
+    return;
   }
-  EmitAllReduce(Part::kEmbeddingAllReduce);
-  Emit(NormOp(HiddenShape(), false, formats_.native), Part::kInputNorm);
-}
-
-void Lowering::EmitLayers(size_t index) {
-  const LayerKind& kind = graph_.spec().layer_kinds[index];
-  layer_kind_ = static_cast<int>(index);
-  const int count = graph_.CountOf(index);
-  const bool has_first =
-      graph_.spec().layer_kind_indexes.front() == layer_kind_;
-
-  repeat_ = count - (has_first ? 1 : 0);
-  if (repeat_ > 0) {
-    EmitNorm(Part::kAttentionNorm, Part::kFeedForwardResidual);
-  }
-  repeat_ = count;
-  std::visit([this](const auto& attention) { EmitAttention(attention); },
-             kind.attention);
-  if (!kind.parallel) {
-    EmitAllReduce(Part::kAttentionAllReduce);
-    EmitNorm(Part::kFeedForwardNorm, Part::kAttentionResidual);
-  }
-  std::visit([this](const auto& ffn) { EmitFeedForward(ffn); },
-             kind.feed_forward);
-  if (kind.parallel) Emit(ResidualOp(HiddenShape()), Part::kParallelSum);
-  EmitAllReduce(Part::kFeedForwardAllReduce);
-  layer_kind_ = -1;
-  repeat_ = 1;
-}
-
-void Lowering::EmitOutput() {
-  EmitNorm(Part::kFinalNorm, Part::kFeedForwardResidual);
-  const int64_t positions = pass_.logit_positions();
-  const int64_t vocabulary = layout_.VocabularyPerRank(graph_);
-  Emit(GemmOp({.m = positions,
-               .n = vocabulary,
-               .k = hidden_,
-               .input = formats_.hidden,
-               .weights = formats_.native,
-               .output = formats_.hidden,
-               .compute = formats_.head_compute},
-              false),
-       Part::kHead);
-  const int64_t gathered = vocabulary * layout_.tensor();
-  if (layout_.tensor() > 1) {
-    Emit(AllGatherOp({layout_.tensor(), *layout_.tensor_tier()},
-                     ActivationBytes(formats_.hidden, positions, gathered)),
-         Part::kLogitsAllGather);
-  }
-  Emit(SamplingOp({positions, graph_.spec().vocabulary_size, formats_.hidden}),
-       Part::kSampling);
-  Emit(HostOp({pass_.request_count(), pass_.prefill_tokens()}), Part::kHost);
+  EmitPlainNorm(norm);
+  Emit(ResidualOp(HiddenShape()), residual);
 }
 
 }  // namespace mansard::model

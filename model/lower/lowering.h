@@ -1,6 +1,8 @@
-// One pass on its way from graph to ops. Internal to model/lower: layers'
-// attention is in lower_attention.cc, their feed-forward in
-// lower_feed_forward.cc, the rest in lowering.cc.
+// One pass on its way from graph to ops. Internal to model/lower: the flow of a
+// layer is in lower_layer.cc, mixers are in lower_attention.cc,
+// lower_latent.cc, lower_compressed.cc and lower_recurrent.cc, feed-forwards in
+// lower_feed_forward.cc, what stands around the layers in lower_edges.cc,
+// drafting in lower_draft.cc, what all of them use in lowering.cc.
 #pragma once
 
 #include <cstdint>
@@ -29,7 +31,8 @@ class Lowering {
         tokens_(pass.total_new_tokens()),
         hidden_(graph.spec().hidden_size) {}
 
-  OpList Run();
+  // In `buffer`, whose memory it keeps and whose content it drops.
+  OpList Run(OpList buffer);
 
  private:
   ElementwiseShape HiddenShape() const;
@@ -48,26 +51,170 @@ class Lowering {
 
   GemmShape LinearShape(int64_t m, int64_t n, int64_t k) const;
 
+  // A GEMM whose operands stay in the graph's own formats.
+  Op WideGemm(int64_t m, int64_t n, int64_t k, bool bias) const;
+
   void EmitLinear(LinearParts parts, int64_t n, int64_t k, bool bias);
 
-  void EmitAllReduce(Part part);
+  // Of the ranks' partial sums, `columns` a token; none with one rank.
+  void EmitAllReduce(Part part, int64_t columns);
+  void EmitAllReduce(Part part) { EmitAllReduce(part, hidden_); }
 
-  // A norm that takes the residual add with it where the stack fuses them.
+  // With a bias where the model's norms of the hidden size have one.
+  Op WithNormBias(Op norm) const;
+  void EmitPlainNorm(Part norm);
+  // A norm that takes the add of an open branch with it where the stack fuses
+  // them.
   void EmitNorm(Part norm, Part residual);
+  // A branch's own norm, and its add to the residual; fused likewise.
+  void EmitNormThenAdd(Part norm, Part residual);
 
+  // --- lower_edges.cc
+
+  int64_t TableWidth() const;
   // The vocabulary is sharded: each rank looks its rows up, the sum is the
   // embedding. The first norm has no residual to add. A tied table is held as
   // the head.
   void EmitInput();
+  // A row for each token of a table of the vocabulary, up to the hidden size.
+  // `rows_held`: of the table, on this rank.
+  void EmitLookup(Part part, int64_t rows_held);
+  int64_t ExtraRowsPerRank() const;
+  void EmitLayerInputs();
+  void EmitFinalNorm(bool open);
+  // Logits of `positions` and the choice among them. A module's run holds the
+  // head where it is the module's own.
+  void EmitHead(int64_t positions);
+  void EmitOutput();
 
+  // --- lower_layer.cc
+
+  // A branch is the way through a mixer or a feed-forward and back to the
+  // residual. It is left open where the next norm adds it.
+  struct BranchParts {
+    Part stream_weights;
+    Part stream_mix;
+    Part norm;
+    Part all_reduce;
+    Part post_norm;
+    Part residual;
+    Part stream_merge;
+  };
+  static const BranchParts kMixerParts;
+  static const BranchParts kFeedForwardParts;
+
+  // Layers of one kind, by what they find: an open branch, or none. The first
+  // layer counts to neither where its norm stands at the input.
+  struct Starts {
+    int open = 0;
+    int closed = 0;
+  };
+  bool LeavesOpen(const LayerKind& kind) const;
+  bool Skips(const LayerKind& kind) const;
+  // The norm before the first layer, of those that are not skipped, is the
+  // input's.
+  const LayerKind* FirstLayer() const;
+  const LayerKind* LastLayer() const;
+  bool HasInputNorm() const;
+  Starts StartsOf(size_t index) const;
+
+  // All layers of a kind. Those that the pass skips have no ops; their weights
+  // are held by the embedding's.
   void EmitLayers(size_t index);
+  // `count` layers in a row of the list.
+  void EmitLayer(size_t index, int count, Starts starts);
+  void EmitSequential(const LayerKind& kind, int count, Starts starts);
+  void EmitParallel(const LayerKind& kind, int count, Starts starts);
+  void EmitStart(const BranchParts& parts, NormPlacement norms, int count,
+                 Starts starts);
+  void EmitBetween(NormPlacement norms);
+  // `reduced`: the ranks' sums are reduced already. `last`: of the layer.
+  void EmitEnd(const BranchParts& parts, NormPlacement norms, bool reduced,
+               bool last);
+  void EmitMixer(const LayerKind& kind);
+  void EmitStreamsIn(const BranchParts& parts);
+  // The second embedding's way into a layer; the residual is complete.
+  void EmitLayerInput();
+
+  // --- lower_draft.cc
+
+  // After the pass: the modules' runs. Those that are not run are not held.
+  void EmitDrafts();
+  // One run. This lowering's pass is the run's.
+  void EmitDraft();
+
+  // --- lower_attention.cc
 
   void EmitAttention(const GroupedQueryAttention& attention);
+  // The widths of one rank's projections and heads.
+  struct GroupedWidths {
+    int query_heads = 0;
+    int kv_heads = 0;  // That are projected and normed here.
+    int64_t query = 0;
+    int64_t output = 0;
+    int64_t kv = 0;
+  };
+  GroupedWidths WidthsOf(const GroupedQueryAttention& attention) const;
+  // Of queries, and of the keys that are projected here, in one kernel. A norm
+  // over the heads of all ranks needs the sum of their squares: two numbers a
+  // token are reduced, which is how vLLM runs MiniMax-M2.
+  void EmitQkNorm(Part part, QkNorm norm, int64_t rows, int query_heads,
+                  int kv_heads, int64_t head_size);
+  // The rotated parts of `heads` heads; none where nothing is rotated.
+  void EmitRope(Part part, int64_t heads, int64_t rotated);
+  Op& EmitForGroup(Op op, Part part, size_t group);
+  // A logit a query head, held once.
+  void AddSinks(int query_heads, Op& op, bool held) const;
 
-  void EmitForGroup(Op op, size_t group);
+  // Queries see all of an encoder's positions. Every rank projects its heads of
+  // them, in the pass that finds a prompt's first tokens.
+  void EmitAttention(const CrossAttention& attention);
+  void EmitEncoderKv(const CrossAttention& attention, int kv_heads,
+                     int64_t rows);
+
+  // --- lower_latent.cc
 
   // Down-projections and latent vectors are on every rank, heads are shared.
+  // Positions that an indexer chose are attended to on latent vectors, prompts
+  // too, which is how vLLM runs DeepSeek-V3.2: no expansion.
   void EmitAttention(const LatentAttention& attention);
+
+  // What an indexer works on.
+  struct IndexInputs {
+    int64_t query_width = 0;  // Of the vectors its queries are made from.
+    int rope_size = 0;
+    // Set: it chooses among compressed entries.
+    const CompressedAttention* pooled = nullptr;
+  };
+  // On every rank, as the common engines have it: the heads' scores are summed,
+  // and small. Its inputs are quantised already. None of its own where an
+  // earlier layer's choice is taken.
+  void EmitIndexer(const SparseIndexer& indexer, const IndexInputs& inputs);
+  void EmitIndexKeys(const SparseIndexer& indexer, const IndexInputs& inputs);
+
+  // --- lower_compressed.cc
+
+  // The query's down-projection, the head that is key and value, compressor and
+  // indexer are on every rank, query heads and output groups are shared.
+  void EmitAttention(const CompressedAttention& attention);
+  // Values and gates of one position, before they are pooled.
+  static int64_t PooledWidth(const CompressedAttention& attention,
+                             int64_t entry_size);
+  void EmitPooling(Part part, const CompressedAttention& attention,
+                   int entry_size);
+  // Low-rank, block-diagonal over groups of heads; then back to the hidden
+  // size.
+  void EmitGroupedOutput(const CompressedAttention& attention, int64_t heads);
+
+  // In lower_recurrent.cc.
+  void EmitRecurrent(const RecurrentMixer& mixer);
+  void EmitRecurrentInput(const RecurrentMixer& mine);
+  void EmitConvolution(const RecurrentMixer& mine);
+  void EmitDecays(const RecurrentMixer& mine);
+  void EmitStateInput(const RecurrentMixer& mine);
+  void EmitStates(const RecurrentMixer& mine);
+  void EmitRecurrentNorm(const RecurrentMixer& mixer,
+                         const RecurrentMixer& mine);
 
   int64_t TokensOf(Role role, bool with_prior) const;
 
@@ -80,8 +227,8 @@ class Lowering {
                    const LatentAttention& mine) const;
 
   // One side of the absorbed expansion, a matrix a head, over the decoded
-  // tokens. The weights are those of the expansion, and held as such: once, at
-  // the first use.
+  // tokens, or all where an indexer chose positions. The weights are those of
+  // the expansion, and held as such: once, at the first use.
   void EmitAbsorbed(const LatentAttention& mine, Part part, int64_t n,
                     int64_t k);
 
@@ -95,15 +242,21 @@ class Lowering {
   void EmitDense(const FeedForwardParts& parts, int64_t full_width, bool gated,
                  bool bias);
 
+  // Of its own ranks' sums: norms on the way out need whole vectors.
+  static bool ReducesItself(const FeedForward& feed_forward);
+
+  void EmitFeedForward(const NoFeedForward& /*none*/) {}
   void EmitFeedForward(const DenseFeedForward& feed_forward);
 
-  // Every rank holds its share of every expert; the router is replicated.
+  // Every rank holds its share of every expert; the router, latent projections
+  // and gates are replicated.
   void EmitFeedForward(const MixtureOfExperts& experts);
+  void EmitRouted(const MixtureOfExperts& experts);
+  void EmitLatentUp(const MixtureOfExperts& experts);
+  void EmitShared(const MixtureOfExperts& experts);
 
   void EmitExperts(Part part, const MixtureOfExperts& experts, int64_t n,
                    int64_t k, int64_t input_rows);
-
-  void EmitOutput();
 
   const ModelGraph& graph_;
   const ForwardPass& pass_;
@@ -113,6 +266,7 @@ class Lowering {
   const int64_t tokens_;
   const int64_t hidden_;
   OpList ops_;
+  bool draft_ = false;  // A module's run; its ops are marked.
   int layer_kind_ = -1;
   int repeat_ = 1;
 };

@@ -34,6 +34,15 @@ Op NormOp(const ElementwiseShape& shape, bool with_residual,
   return op;
 }
 
+Op NormThenAddOp(const ElementwiseShape& shape, Format weight_format) {
+  Op op = Elementwise(OpKind::kNorm, Part::kAttentionPostNorm, shape, 2, 1, 5);
+  op.work.special = Flops::Of(static_cast<double>(shape.rows));  // rsqrt
+  op.work.weights =
+      ElementBytes(weight_format, static_cast<double>(shape.columns));
+  op.held = op.work.weights;
+  return op;
+}
+
 // Two multiplies and an add for each element.
 Op RopeOp(const ElementwiseShape& shape) {
   return Elementwise(OpKind::kRope, Part::kRope, shape, 1, 1, 3);
@@ -50,6 +59,23 @@ Op ActivationOp(const ElementwiseShape& shape, bool gated) {
 Op ResidualOp(const ElementwiseShape& shape) {
   return Elementwise(OpKind::kResidual, Part::kAttentionResidual, shape, 2, 1,
                      1);
+}
+
+// Sigmoid (exp, add, divide) and the product.
+Op GateOp(const ElementwiseShape& shape) {
+  Op op = Elementwise(OpKind::kGate, Part::kOutputGate, shape, 2, 1, 3);
+  op.work.special = Flops::Of(Elements(shape));
+  return op;
+}
+
+// The sigmoid once a row, a product an element.
+Op RowGateOp(const ElementwiseShape& shape) {
+  Op op = Elementwise(OpKind::kGate, Part::kSharedGate, shape, 1, 1, 1);
+  const double rows = static_cast<double>(shape.rows);
+  op.work.vector += Flops::Of(2 * rows);
+  op.work.special = Flops::Of(rows);
+  op.work.activations_in += ElementBytes(shape.format, rows);
+  return op;
 }
 
 // No model's own op: what a single kernel may be.
@@ -89,6 +115,13 @@ Op CombineOp(const ElementwiseShape& shape, int per_token) {
 // Rows of the table, not all of it. The table is cold: its rows are weights.
 Op EmbeddingOp(const ElementwiseShape& shape, Format table) {
   Op op = Elementwise(OpKind::kEmbedding, Part::kEmbedding, shape, 0, 1, 0);
+  op.work.weights = ElementBytes(table, Elements(shape));
+  return op;
+}
+
+Op AddedEmbeddingOp(const ElementwiseShape& shape, Format table) {
+  Op op =
+      Elementwise(OpKind::kEmbedding, Part::kPositionEmbedding, shape, 1, 1, 1);
   op.work.weights = ElementBytes(table, Elements(shape));
   return op;
 }

@@ -47,15 +47,18 @@ Op GemmOp(const GemmShape& shape, bool bias) {
   return op;
 }
 
-// 2 rows n k operations; the weights of the distinct experts alone are read.
-Op GroupedGemmOp(const GroupedGemmShape& shape, double input_rows) {
+// 2 rows n k operations; the weights of the distinct experts alone are read,
+// and their biases, n elements each in the output's format.
+Op GroupedGemmOp(const GroupedGemmShape& shape, double input_rows, bool bias) {
   const double n = static_cast<double>(shape.n);
   const double k = static_cast<double>(shape.k);
-  const Bytes expert = WeightBytes(shape.weights, shape.n, shape.k);
+  Bytes expert = WeightBytes(shape.weights, shape.n, shape.k);
+  if (bias) expert += ElementBytes(shape.output, n);
   Op op{.kind = OpKind::kGroupedGemm, .part = Part::kExpertUp, .shape = shape};
   op.work.tensor = Flops::Of(2 * shape.rows * n * k);
   op.work.vector =
       WidenWork(shape.weights, shape.input, shape.distinct_experts * n * k);
+  if (bias) op.work.vector += Flops::Of(shape.rows * n);
   op.work.weights = shape.distinct_experts * expert;
   op.work.activations_in = RowBytes(shape.input, input_rows, shape.k);
   op.work.activations_out = RowBytes(shape.output, shape.rows, shape.n);

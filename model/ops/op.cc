@@ -3,81 +3,8 @@
 #include <iterator>
 
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_format.h"
 
 namespace mansard::model {
-namespace {
-
-// "bf16", or "fp8-e4m3*bf16" where operands differ.
-template <class Shape>
-std::string GemmFormats(const Shape& shape) {
-  std::string text(TraitsOf(shape.weights).name);
-  if (shape.input != shape.weights) {
-    absl::StrAppend(&text, "*", TraitsOf(shape.input).name);
-  }
-  if (shape.compute != shape.input) {
-    absl::StrAppend(&text, " at ", TraitsOf(shape.compute).name);
-  }
-  return text;
-}
-
-std::string GroupText(const RequestGroup& group) {
-  return absl::StrCat("requests=", group.request_count,
-                      " new=", group.new_tokens, " prior=", group.prior_tokens);
-}
-
-template <class Shape>
-std::string AttentionFormats(const Shape& shape) {
-  std::string text = absl::StrCat(" ", TraitsOf(shape.input).name);
-  if (shape.kv_cache != shape.input) {
-    absl::StrAppend(&text, " kv ", TraitsOf(shape.kv_cache).name);
-  }
-  if (!shape.fused) absl::StrAppend(&text, " unfused");
-  return text;
-}
-
-struct ShapeToText {
-  std::string operator()(const GemmShape& s) const {
-    std::string text = s.batch == 1 ? "" : absl::StrCat("batch=", s.batch, " ");
-    absl::StrAppend(&text, "m=", s.m, " n=", s.n, " k=", s.k, " ",
-                    GemmFormats(s));
-    return text;
-  }
-  std::string operator()(const GroupedGemmShape& s) const {
-    return absl::StrFormat("rows=%.15g experts=%.6g/%d n=%d k=%d %s", s.rows,
-                           s.distinct_experts, s.experts, s.n, s.k,
-                           GemmFormats(s));
-  }
-  std::string operator()(const AttentionShape& s) const {
-    std::string text =
-        absl::StrCat(GroupText(s.group), " heads=", s.query_heads, "/",
-                     s.kv_heads, " size=", s.head_size);
-    if (s.window != 0) absl::StrAppend(&text, " window=", s.window);
-    if (s.chunk != 0) absl::StrAppend(&text, " chunk=", s.chunk);
-    if (!s.causal) text += " full";
-    return text + AttentionFormats(s);
-  }
-  std::string operator()(const LatentAttentionShape& s) const {
-    return absl::StrCat(GroupText(s.group), " heads=", s.attention.query_heads,
-                        " rank=", s.attention.kv_lora_rank,
-                        " sizes=", s.attention.nope_head_size, "+",
-                        s.attention.rope_head_size, "/",
-                        s.attention.value_head_size, AttentionFormats(s));
-  }
-  std::string operator()(const ElementwiseShape& s) const {
-    return absl::StrCat("rows=", s.rows, " columns=", s.columns, " ",
-                        TraitsOf(s.format).name);
-  }
-  std::string operator()(const CollectiveShape& s) const {
-    return absl::StrCat("ranks=", s.ranks, " ", LinkTierName(s.tier));
-  }
-  std::string operator()(const HostShape& s) const {
-    return absl::StrCat("requests=", s.requests,
-                        " prefill_tokens=", s.prefill_tokens);
-  }
-};
-
-}  // namespace
 
 absl::string_view OpKindName(OpKind kind) {
   switch (kind) {
@@ -109,6 +36,22 @@ absl::string_view OpKindName(OpKind kind) {
       return "routing";
     case OpKind::kCombine:
       return "combine";
+    case OpKind::kGate:
+      return "gate";
+    case OpKind::kConvolution:
+      return "convolution";
+    case OpKind::kStateUpdate:
+      return "state_update";
+    case OpKind::kStateScan:
+      return "state_scan";
+    case OpKind::kIndexScores:
+      return "index_scores";
+    case OpKind::kSelect:
+      return "select";
+    case OpKind::kCompress:
+      return "compress";
+    case OpKind::kStreamMix:
+      return "stream_mix";
     case OpKind::kSampling:
       return "sampling";
     case OpKind::kAllReduce:
@@ -125,10 +68,22 @@ absl::string_view OpKindName(OpKind kind) {
 constexpr absl::string_view kPartNames[] = {
     "embedding",
     "embedding_all_reduce",
+    "position_embedding",
+    "embedding_proj",
+    "embedding_norm",
+    "layer_input_embedding",
+    "layer_input_proj",
+    "layer_input_norm",
+    "embedding_streams",
+    "mixer_stream_weights",
+    "mixer_stream_mix",
     "input_norm",
     "attention_norm",
     "attention_quantize",
     "qkv_proj",
+    "encoder_kv_proj",
+    "encoder_k_norm",
+    "qk_norm_all_reduce",
     "qk_norm",
     "latent_proj",
     "q_latent_norm",
@@ -136,15 +91,51 @@ constexpr absl::string_view kPartNames[] = {
     "q_quantize",
     "q_proj",
     "rope",
+    "index_q_proj",
+    "index_k_proj",
+    "index_k_norm",
+    "index_rope",
+    "index_pool",
+    "index_scores",
+    "index_select",
+    "compress_proj",
+    "compress_pool",
     "kv_quantize",
     "kv_expand",
     "absorb_q",
     "attention",
     "absorb_v",
+    "o_rope",
+    "o_gate_proj",
+    "o_gate",
+    "o_down_quantize",
+    "o_down_proj",
     "o_quantize",
     "o_proj",
+    "recurrent_quantize",
+    "recurrent_proj",
+    "gate_quantize",
+    "gate_proj",
+    "convolution",
+    "state_quantize",
+    "state_proj",
+    "state_all_reduce",
+    "state_norm",
+    "decay_quantize",
+    "decay_proj",
+    "recurrent_state",
+    "recurrent_norm_all_reduce",
+    "recurrent_norm",
+    "recurrent_gate",
+    "recurrent_o_quantize",
+    "recurrent_o_proj",
+    "mixer_sum",
     "attention_all_reduce",
+    "attention_post_norm",
     "attention_residual",
+    "mixer_stream_merge",
+    "ffn_stream_weights",
+    "ffn_stream_mix",
     "ffn_norm",
     "ffn_quantize",
     "up_proj",
@@ -153,20 +144,42 @@ constexpr absl::string_view kPartNames[] = {
     "down_proj",
     "router",
     "top_k",
+    "expert_input_norm",
+    "latent_down_quantize",
+    "latent_down",
     "expert_up",
     "expert_activation",
     "expert_down_quantize",
     "expert_down",
     "combine",
+    "latent_norm",
+    "latent_up_quantize",
+    "latent_up",
+    "expert_output_norm",
     "shared_up",
     "shared_activation",
     "shared_down_quantize",
     "shared_down",
+    "shared_gate_proj",
+    "shared_gate",
+    "shared_output_norm",
     "shared_sum",
     "parallel_sum",
     "ffn_all_reduce",
+    "ffn_post_norm",
     "ffn_residual",
+    "ffn_stream_merge",
+    "layer_gate_proj",
+    "layer_gate",
+    "layer_proj",
+    "layer_post_norm",
+    "draft_embedding",
+    "draft_norms",
+    "draft_proj",
+    "final_stream_weights",
+    "final_stream_mix",
     "final_norm",
+    "lm_head_proj",
     "lm_head",
     "logits_all_gather",
     "sampling",
@@ -180,7 +193,7 @@ absl::string_view PartName(Part part) {
 }
 
 std::string OpName(const Op& op, const ModelGraph& graph) {
-  std::string name;
+  std::string name = op.draft ? "draft." : "";
   if (op.layer_kind >= 0) {
     absl::StrAppend(
         &name, "layers.",
@@ -189,10 +202,6 @@ std::string OpName(const Op& op, const ModelGraph& graph) {
   absl::StrAppend(&name, PartName(op.part));
   if (op.group >= 0) absl::StrAppend(&name, "[", op.group, "]");
   return name;
-}
-
-std::string ShapeText(const Op& op) {
-  return std::visit(ShapeToText{}, op.shape);
 }
 
 }  // namespace mansard::model

@@ -29,8 +29,16 @@ enum class OpKind : uint8_t {
   kAdd,  // A constant, to each element.
   kQuantize,
   kDequantize,
-  kRouting,  // Top-k choice of experts.
-  kCombine,  // Weighted sum of the experts' outputs.
+  kRouting,      // Top-k choice of experts.
+  kCombine,      // Weighted sum of the experts' outputs.
+  kGate,         // A sigmoid of one tensor times another.
+  kConvolution,  // Causal, a few positions wide, each channel alone.
+  kStateUpdate,  // A recurrent state, token by token.
+  kStateScan,    // A recurrent state, by chunks of a prompt.
+  kIndexScores,  // Small heads against all that is cached.
+  kSelect,       // The best of those.
+  kCompress,     // Several positions pooled into one.
+  kStreamMix,    // Of parallel residual streams.
   kSampling,
   kAllReduce,
   kAllGather,
@@ -42,10 +50,25 @@ absl::string_view OpKindName(OpKind kind);
 enum class Part : uint8_t {
   kEmbedding,
   kEmbeddingAllReduce,
+  kPositionEmbedding,
+  kEmbeddingProj,  // From the tables' width to the hidden size.
+  kEmbeddingNorm,
+  // A second embedding that enters every layer.
+  kLayerInputEmbedding,
+  kLayerInputProj,
+  kLayerInputNorm,
+  kEmbeddingStreams,  // The embedding, once for each residual stream.
+  // Residual streams around mixer and feed-forward: their weights, and one
+  // stream made of them.
+  kMixerStreamWeights,
+  kMixerStreamMix,
   kInputNorm,  // The first layer's: there is no residual to add yet.
   kAttentionNorm,
   kAttentionQuantize,
   kQkvProj,
+  kEncoderKvProj,  // Keys and values of an encoder's positions, their norm.
+  kEncoderKeyNorm,
+  kQkNormAllReduce,  // Of sums of squares, for norms over all ranks' heads.
   kQkNorm,
   // Latent attention: down-projections to the latent vectors, their norms,
   // the queries; keys and values of prompts are expanded, decodes work on the
@@ -56,15 +79,58 @@ enum class Part : uint8_t {
   kQueryQuantize,
   kQueryProj,
   kRope,
+  // Sparse attention: the indexer's queries, keys and weights, its scores of
+  // the cached positions and the choice among them.
+  kIndexQueryProj,
+  kIndexKeyProj,
+  kIndexKeyNorm,
+  kIndexRope,
+  kIndexPool,
+  kIndexScores,
+  kIndexSelect,
+  // Compressed attention: what is pooled, and the pooling.
+  kCompressProj,
+  kCompressPool,
   kKvQuantize,
   kKvExpand,
   kAbsorbQuery,
   kAttention,
   kAbsorbValue,
+  kOutputRope,  // Back, where keys are values.
+  kOutputGateProj,
+  kOutputGate,
+  kOutputDownQuantize,
+  kOutputDownProj,  // Low-rank output projections: the first of the two.
   kOutputQuantize,
   kOutputProj,
+  // Recurrent mixers: one projection of all they read, decays and gates of low
+  // rank, the convolution, the state, and the way out.
+  kRecurrentQuantize,
+  kRecurrentProj,
+  kGateQuantize,
+  kGateProj,
+  kConvolution,
+  // Mamba: time steps, B and C out of what was convolved, a partial sum on
+  // each rank; their norms.
+  kStateProjQuantize,
+  kStateProj,
+  kStateProjAllReduce,
+  kStateProjNorm,
+  kDecayQuantize,
+  kDecayProj,
+  kRecurrentState,
+  kRecurrentNormAllReduce,  // Of squares, where a norm spans the ranks.
+  kRecurrentNorm,           // With its gate.
+  kRecurrentGate,           // Where there is no norm.
+  kRecurrentOutputQuantize,
+  kRecurrentOutputProj,
+  kMixerSum,  // Attention and recurrent mixer side by side.
   kAttentionAllReduce,
+  kAttentionPostNorm,
   kAttentionResidual,
+  kMixerStreamMerge,
+  kFeedForwardStreamWeights,
+  kFeedForwardStreamMix,
   kFeedForwardNorm,
   kFeedForwardQuantize,
   kUpProj,  // Gate and up in one GEMM where gated.
@@ -73,20 +139,44 @@ enum class Part : uint8_t {
   kDownProj,
   kRouter,
   kTopK,
+  kExpertInputNorm,
+  kLatentDownQuantize,
+  kLatentDown,  // To the width that experts work on, and back.
   kExpertUp,
   kExpertActivation,
   kExpertDownQuantize,
   kExpertDown,
   kCombine,
+  kLatentNorm,
+  kLatentUpQuantize,
+  kLatentUp,
+  kExpertOutputNorm,
   kSharedUp,
   kSharedActivation,
   kSharedDownQuantize,
   kSharedDown,
+  kSharedGateProj,
+  kSharedGate,
+  kSharedOutputNorm,
   kSharedSum,
   kParallelSum,  // Attention and feed-forward of a parallel layer.
   kFeedForwardAllReduce,
+  kFeedForwardPostNorm,
   kFeedForwardResidual,
+  kFeedForwardStreamMerge,
+  kLayerGateProj,
+  kLayerGate,
+  kLayerProj,
+  kLayerPostNorm,
+  // Drafting: the module's input out of the hidden state and the last token's
+  // embedding.
+  kDraftEmbedding,
+  kDraftNorms,
+  kDraftProj,
+  kFinalStreamWeights,
+  kFinalStreamMix,
   kFinalNorm,
+  kHeadProj,  // From the hidden size to the tables' width.
   kHead,
   kLogitsAllGather,
   kSampling,
@@ -138,22 +228,75 @@ struct AttentionShape {
   RequestGroup group;
   int query_heads = 0;  // Per rank, as all heads here.
   int kv_heads = 0;
-  int head_size = 0;
+  int head_size = 0;        // Of queries and keys.
+  int value_head_size = 0;  // 0: as wide.
   int64_t window = 0;
   int64_t chunk = 0;
-  bool causal = true;  // False: every new token sees the whole context.
-  bool fused = true;   // False: scores are written to memory and read back.
+  bool shared_kv = false;  // Another layer's cache.
+  bool cross = false;      // Over the encoder's positions.
+  bool causal = true;      // False: every new token sees the whole context.
+  bool fused = true;       // False: scores are written to memory and read back.
+  Format input = Format::kBf16;
+  Format kv_cache = Format::kBf16;
+
+  int value_size() const {
+    return value_head_size == 0 ? head_size : value_head_size;
+  }
+};
+
+// Decode, and prompts whose positions an indexer chose: on latent vectors
+// (absorbed). Other prompts: on expanded keys and values.
+struct LatentAttentionShape {
+  RequestGroup group;
+  int query_heads = 0;  // Per rank.
+  int kv_lora_rank = 0;
+  int nope_head_size = 0;
+  int rope_head_size = 0;
+  int value_head_size = 0;
+  int64_t top_k = 0;  // Cached positions that an indexer leaves; 0: all.
+  bool fused = true;
+  Format input = Format::kBf16;
+  Format kv_cache = Format::kBf16;
+
+  int key_head_size() const { return nope_head_size + rope_head_size; }
+  bool absorbed() const { return top_k != 0 || group.role == Role::kDecode; }
+};
+
+// Over a window of positions and over compressed entries; one head is key and
+// value at once.
+struct CompressedAttentionShape {
+  RequestGroup group;
+  int query_heads = 0;  // Per rank.
+  int head_size = 0;
+  int64_t window = 0;
+  int ratio = 0;      // Positions an entry; 0: no entries.
+  int64_t top_k = 0;  // Entries that an indexer leaves; 0: all.
+  bool fused = true;
   Format input = Format::kBf16;
   Format kv_cache = Format::kBf16;
 };
 
-// Decode: on latent vectors (absorbed). Prefill: on expanded keys and values.
-struct LatentAttentionShape {
+// Scores of cached index keys, one head of them, by `heads` query heads.
+struct IndexShape {
   RequestGroup group;
-  LatentAttention attention;  // With the rank's query heads.
-  bool fused = true;
+  int heads = 0;  // On every rank.
+  int head_size = 0;
+  int ratio = 1;      // Positions a key.
+  int64_t top_k = 0;  // Kept of each token's.
   Format input = Format::kBf16;
   Format kv_cache = Format::kBf16;
+};
+
+// A state of key_size x value_size a head, updated by each new token.
+struct RecurrentShape {
+  RequestGroup group;
+  StateRule rule = StateRule::kMamba2;
+  int heads = 0;  // Per rank, as key_heads.
+  int key_heads = 0;
+  int key_size = 0;
+  int value_size = 0;
+  Format input = Format::kBf16;
+  Format state = Format::kBf16;
 };
 
 // rows x columns elements.
@@ -178,10 +321,11 @@ struct Op {
   Part part;
   int layer_kind = -1;  // Index into the graph's kinds; -1: not in a layer.
   int group = -1;       // Index into the pass's groups; -1: all of it.
+  bool draft = false;   // Of the modules that draft tokens.
   int repeat = 1;
   std::variant<GemmShape, GroupedGemmShape, AttentionShape,
-               LatentAttentionShape, ElementwiseShape, CollectiveShape,
-               HostShape>
+               LatentAttentionShape, CompressedAttentionShape, IndexShape,
+               RecurrentShape, ElementwiseShape, CollectiveShape, HostShape>
       shape;
   Work work = {};   // Of one repeat.
   Bytes held = {};  // Weights that the rank holds for one repeat.
@@ -194,10 +338,26 @@ using OpList = std::vector<Op>;
 Op GemmOp(const GemmShape& shape, bool bias);
 // `input_rows`: rows that are read at least once: tokens where each is sent to
 // several experts, else all rows.
-Op GroupedGemmOp(const GroupedGemmShape& shape, double input_rows);
+Op GroupedGemmOp(const GroupedGemmShape& shape, double input_rows,
+                 bool bias = false);
 // One role's group. Scores reach memory only where the shape says unfused.
 Op AttentionOp(const AttentionShape& shape);
 Op LatentAttentionOp(const LatentAttentionShape& shape);
+Op CompressedAttentionOp(const CompressedAttentionShape& shape);
+// What `rows` x `columns` values and gates are pooled into.
+struct Pooling {
+  int64_t decoded_rows = 0;  // Of the rows; they wait in a state.
+  double entries = 0;        // Completed by all rows.
+  int entry_size = 0;
+  int ratio = 1;  // Positions an entry.
+  Format weights = Format::kBf16;
+  Format state = Format::kBf16;
+  Format kv_cache = Format::kBf16;
+};
+Op CompressOp(const ElementwiseShape& shape, const Pooling& pooling);
+// Scores of one group, and the choice of the best `top_k` for each token.
+Op IndexScoresOp(const IndexShape& shape);
+Op SelectOp(const IndexShape& shape);
 // Top-k of `columns` router logits.
 Op RoutingOp(const ElementwiseShape& shape);
 // Sums `per_token` expert outputs of each row.
@@ -206,10 +366,17 @@ Op CombineOp(const ElementwiseShape& shape, int per_token);
 // the sum back as well. `weight_format`: of the columns' scale vector.
 Op NormOp(const ElementwiseShape& shape, bool with_residual,
           Format weight_format);
+// RMSNorm of a branch, and the residual added to it: reads both, writes the
+// sum.
+Op NormThenAddOp(const ElementwiseShape& shape, Format weight_format);
 Op RopeOp(const ElementwiseShape& shape);
 // `columns` outputs; gated: reads twice as many.
 Op ActivationOp(const ElementwiseShape& shape, bool gated);
 Op ResidualOp(const ElementwiseShape& shape);
+// A gate times its tensor, each of the shape.
+Op GateOp(const ElementwiseShape& shape);
+// One gate a row, times the row.
+Op RowGateOp(const ElementwiseShape& shape);
 Op AddOp(const ElementwiseShape& shape);
 // From `shape.format` to `output`.
 Op QuantizeOp(const ElementwiseShape& shape, Format output);
@@ -217,8 +384,44 @@ Op QuantizeOp(const ElementwiseShape& shape, Format output);
 Op DequantizeOp(const ElementwiseShape& shape, Format input);
 // Gathers `rows` rows of a table in `table` format.
 Op EmbeddingOp(const ElementwiseShape& shape, Format table);
+// The same, added to rows that were computed.
+Op AddedEmbeddingOp(const ElementwiseShape& shape, Format table);
 // Reads `rows` x `columns` logits and picks one of each row.
 Op SamplingOp(const ElementwiseShape& shape);
+// A causal convolution `kernel` positions wide and SiLU of its result;
+// `filter_format`: of the kernel and its bias.
+struct ConvolutionFilter {
+  int kernel = 0;
+  bool bias = false;
+  Format filter_format = Format::kBf16;
+};
+// `states_read`, `states_written`: sequences whose last kernel - 1 inputs are
+// read before and kept after, in the shape's format.
+Op ConvolutionOp(const ElementwiseShape& shape, const ConvolutionFilter& filter,
+                 int64_t states_read, int64_t states_written);
+// One role's group; reads decays in their raw form and norms or activates its
+// inputs as the rule has it. `vector_format`: of the rule's weight vectors.
+Op StateOp(const RecurrentShape& shape, Format vector_format);
+// Weights of a rule's vectors: decay rates, biases of time steps, skips.
+int64_t StateVectorElements(StateRule rule, int heads, int key_size);
+// RMSNorm over rows of `columns`, times a gate as large as the shape; each
+// column's scale is shared by all rows.
+Op GatedNormOp(const ElementwiseShape& shape, Format weight_format);
+// Parallel residual streams (manifold-constrained hyper-connections), `streams`
+// rows of `shape` a token. Weights, and what is made of them, are fp32.
+// The embedding as every stream.
+Op StreamsOp(const ElementwiseShape& shape, int streams);
+// Columns of a token's stream weights: in and out of each stream, and between
+// all of them.
+int64_t StreamWeightColumns(int streams);
+// The projection of all streams together to their weights, and their mean
+// square; the shape's formats of input and compute count.
+Op StreamWeightsOp(const GemmShape& shape);
+// One stream made of all. `mixes`: around a mixer or feed-forward, where the
+// weights out and between are normalised and handed on; else at the end.
+Op StreamCollapseOp(const ElementwiseShape& shape, int streams, bool mixes);
+// A branch's output and the streams, mixed to the new streams.
+Op StreamMergeOp(const ElementwiseShape& shape, int streams);
 // `message`: the full buffer, as in nccl-tests.
 Op AllReduceOp(const CollectiveShape& shape, Bytes message);
 Op AllGatherOp(const CollectiveShape& shape, Bytes message);
@@ -228,6 +431,13 @@ Op HostOp(const HostShape& shape);
 // a chunk (0: none). Exact.
 double CausalPairs(int64_t new_tokens, int64_t prior_tokens, int64_t window,
                    int64_t chunk = 0);
+// Sum over `new_tokens` of the entries that each sees: those of `ratio`
+// positions that are complete with it, at most `top_k` (0: all). Exact.
+double EntryPairs(int64_t new_tokens, int64_t prior_tokens, int64_t ratio,
+                  int64_t top_k);
+// Entries that a group completes in this pass. A decoding request completes one
+// every `ratio` tokens, on average: a longer context is never cheaper.
+double EntriesMade(const RequestGroup& group, int64_t ratio);
 
 // "qkv_proj".
 absl::string_view PartName(Part part);

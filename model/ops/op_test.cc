@@ -173,12 +173,11 @@ TEST(AttentionOp, UnfusedScoresAreWrittenAndReadTwice) {
 // 16 of DeepSeek-V3's 128 heads.
 LatentAttentionShape DeepSeek(RequestGroup group) {
   return {.group = group,
-          .attention = {.query_heads = 16,
-                        .kv_lora_rank = 512,
-                        .query_lora_rank = 1536,
-                        .nope_head_size = 128,
-                        .rope_head_size = 64,
-                        .value_head_size = 128}};
+          .query_heads = 16,
+          .kv_lora_rank = 512,
+          .nope_head_size = 128,
+          .rope_head_size = 64,
+          .value_head_size = 128};
 }
 
 TEST(LatentAttentionOp, DecodeReadsOneVectorAPositionForAllHeads) {

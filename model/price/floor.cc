@@ -1,12 +1,13 @@
 #include <algorithm>
 
+#include "model/price/parts.h"
 #include "model/price/price.h"
 #include "model/price/work_on_device.h"
 
 namespace mansard::model {
 
 bool StaysInL2(const Op& op, const Device& device) {
-  return op.work.activations() <= device.L2Capacity();
+  return StaysInL2(op, device.L2Capacity());
 }
 
 std::optional<Format> TensorFormat(const Op& op) {
@@ -21,6 +22,15 @@ std::optional<Format> TensorFormat(const Op& op) {
   }
   if (const auto* latent = std::get_if<LatentAttentionShape>(&op.shape)) {
     return latent->input;
+  }
+  if (const auto* entries = std::get_if<CompressedAttentionShape>(&op.shape)) {
+    return entries->input;
+  }
+  if (const auto* index = std::get_if<IndexShape>(&op.shape)) {
+    return index->input;
+  }
+  if (const auto* recurrent = std::get_if<RecurrentShape>(&op.shape)) {
+    return recurrent->input;
   }
   return std::nullopt;
 }
@@ -57,21 +67,23 @@ Bytes LeastWireBytes(const Op& op, const CollectiveShape& shape,
 }  // namespace
 
 Seconds FloorOf(const Op& op, const HardwareView& hardware) {
-  const Device& device = hardware.device;
-  Seconds floor = TensorTimeAtPeak(op, device);
+  return FloorOf(op, TensorTimeAtPeak(op, hardware.device),
+                 ResolvedHardware(hardware));
+}
 
+Seconds FloorOf(const Op& op, Seconds tensor_at_peak,
+                const ResolvedHardware& hardware) {
+  Seconds floor = tensor_at_peak;
   Bytes hbm = op.work.weights + op.work.kv_read + op.work.kv_write;
-  if (!StaysInL2(op, device)) {
+  if (StaysInL2(op, hardware.l2_capacity)) {
+    floor = Max(floor, op.work.activations() / hardware.l2);
+  } else {
     hbm += op.work.activations();
-  } else if (device.spec().l2.has_value() &&
-             device.spec().l2->bandwidth.has_value()) {
-    floor =
-        Max(floor, op.work.activations() / device.spec().l2->bandwidth->value);
   }
-  floor = Max(floor, hbm / device.HbmBandwidth());
+  floor = Max(floor, hbm / hardware.hbm);
 
   if (const auto* shape = std::get_if<CollectiveShape>(&op.shape)) {
-    const Link& link = *hardware.fabric.FindLink(shape->tier);
+    const Link& link = *hardware.view.fabric.FindLink(shape->tier);
     floor = Max(floor, LeastWireBytes(op, *shape, link) /
                            link.BandwidthAmong(shape->ranks));
   }

@@ -13,31 +13,13 @@
 #include <vector>
 
 #include "model/base/units.h"
-#include "model/hardware/device.h"
-#include "model/hardware/fabric.h"
 #include "model/hardware/kernel_stack.h"
 #include "model/ops/op.h"
+#include "model/price/hardware_view.h"
 #include "model/price/resource.h"
+#include "model/price/traffic.h"
 
 namespace mansard::model {
-
-// What an op is priced on. The parts outlive the view.
-struct HardwareView {
-  const Device& device;
-  const Fabric& fabric;
-  const KernelStack& stack;
-};
-
-// Bytes that cross each level, as priced.
-struct Traffic {
-  Bytes hbm_weights;
-  Bytes hbm_kv;
-  Bytes hbm_activations;
-  Bytes l2;    // Activations that stay resident, and tile re-reads.
-  Bytes link;  // Per rank and direction, on the wire.
-
-  Bytes hbm() const { return hbm_weights + hbm_kv + hbm_activations; }
-};
 
 // Times of one repeat of an op.
 struct OpTime {
@@ -63,6 +45,10 @@ struct OpTime {
 OpTime Price(const Op& op, const HardwareView& hardware);
 
 std::vector<OpTime> PriceAll(const OpList& ops, const HardwareView& hardware);
+
+// What PriceAll's estimates add up to over all repeats, bit for bit as
+// Aggregate adds them, and nothing else of them. Allocates nothing.
+Seconds SumOfEstimates(const OpList& ops, const HardwareView& hardware);
 
 // Compulsory work at datasheet rates, everything overlapped: max over tensor
 // units, HBM, L2 and link. HBM carries weights, KV and the activations of ops

@@ -3,6 +3,7 @@
 #include "model/price/price.h"
 
 #include <cmath>
+#include <limits>
 
 #include "gtest/gtest.h"
 #include "tests/toy/toy_hardware.h"
@@ -58,6 +59,24 @@ TEST_F(PriceTest, ComputeBoundGemm) {
   EXPECT_NEAR(Us(time.busy[Resource::kHbm]), 3 * 8192.0 * 8192 * 2 / 1e12 * 1e6,
               1e-6);
   EXPECT_EQ(time.limiting, Resource::kTensor);
+}
+
+// Rates that are the largest number there is: times so small that their
+// reciprocal may be none. The largest stands alone.
+TEST_F(PriceTest, VanishingTimesStayNumbers) {
+  constexpr double kLargest = std::numeric_limits<double>::max();
+  ToyHardware toy;
+  toy.device.vector_rates[static_cast<size_t>(Format::kFp32)]->value =
+      FlopsPerSecond::Of(kLargest);
+  toy.stack.elementwise.l2_feed = BytesPerSecond::Of(kLargest);
+  toy.stack.elementwise.launch = Seconds::Zero();
+  // One add; half a byte in, half a byte out.
+  const OpTime time = PriceOn(AddOp({1, 1, Format::kInt4}), toy);
+  EXPECT_GT(time.busy[Resource::kVector], Seconds::Zero());
+  EXPECT_GT(time.busy[Resource::kL2], Seconds::Zero());
+  EXPECT_EQ(time.estimate, time.overlapped);
+  EXPECT_GT(time.serial, time.estimate);
+  for (const Seconds part : time.attributed) EXPECT_EQ(part, Seconds::Zero());
 }
 
 TEST_F(PriceTest, SmallActivationsStayInL2) {
@@ -153,6 +172,31 @@ TEST_F(PriceTest, PrefillAttentionReadsKeysAndValuesOnceAQueryTile) {
   shape.group.new_tokens = 64;
   EXPECT_NEAR(PriceToy(AttentionOp(shape)).traffic.l2.value(),
               2 * 4 * 64 * kSize, 1e-3);
+}
+
+// Heads that share keys share their reads; tokens that chose theirs do not.
+TEST_F(PriceTest, PrefillOnSharedVectorsReadsThemOnceATile) {
+  const RequestGroup prompt{Role::kPrefill, 1, 1024, 0};
+  const LatentAttentionShape chosen{.group = prompt,
+                                    .query_heads = 16,
+                                    .kv_lora_rank = 512,
+                                    .nope_head_size = 128,
+                                    .rope_head_size = 64,
+                                    .value_head_size = 128,
+                                    .top_k = 1};
+  // One position a token, read by all its heads at once.
+  EXPECT_NEAR(PriceToy(LatentAttentionOp(chosen)).traffic.l2.value(),
+              2.0 * (1024 * 16 * (576 + 512) + 1024 * 576), 1e-3);
+  CompressedAttentionShape entries{
+      .group = prompt, .query_heads = 32, .head_size = 512, .window = 1};
+  // Tiles of four tokens of 32 heads, each token with one position.
+  const double queries = 1024.0 * 32 * 2 * 512;
+  EXPECT_NEAR(PriceToy(CompressedAttentionOp(entries)).traffic.l2.value(),
+              2 * (queries + 1024 / 4 * 512), 1e-3);
+  entries.ratio = 1024;
+  entries.top_k = 5;  // One entry, for the last token.
+  EXPECT_NEAR(PriceToy(CompressedAttentionOp(entries)).traffic.l2.value(),
+              2 * (queries + 1025 * 512), 1e-3);
 }
 
 TEST_F(PriceTest, CollectiveTakesTheFastestLine) {

@@ -10,6 +10,9 @@ namespace mansard::model {
 
 // The op's activations, in and out, fit into L2 together: they are then charged
 // to L2 instead of HBM. Never when the L2's size is not known.
+inline bool StaysInL2(const Op& op, Bytes l2_capacity) {
+  return op.work.activations().value() <= l2_capacity.value();
+}
 bool StaysInL2(const Op& op, const Device& device);
 
 // The format whose tensor rate applies; empty for ops without tensor work.

@@ -31,6 +31,9 @@ void CheckGroup(const RequestGroup& group, int64_t max_context,
             max_context > group.new_tokens ? max_context - group.new_tokens : 0,
             " (max_context_token_count ", max_context, ")"));
   }
+  violations.CheckRange("encoder_token_count",
+                        static_cast<double>(group.encoder_tokens), 0,
+                        ForwardPass::kMaxNewTokens);
 }
 
 }  // namespace
@@ -47,7 +50,7 @@ absl::string_view PhaseName(Phase phase) {
   return "";
 }
 
-std::optional<ForwardPass> ForwardPass::Create(std::vector<RequestGroup> groups,
+std::optional<ForwardPass> ForwardPass::Create(RequestGroups groups,
                                                int64_t max_context,
                                                Violations& violations) {
   const size_t before = violations.all().size();
@@ -58,11 +61,14 @@ std::optional<ForwardPass> ForwardPass::Create(std::vector<RequestGroup> groups,
     return std::nullopt;
   }
   double tokens = 0;  // Cannot overflow.
+  double encoder_tokens = 0;
   for (size_t i = 0; i < groups.size(); ++i) {
     Violations::Scope scope(violations, Indexed("groups", i));
     CheckGroup(groups[i], max_context, violations);
     tokens += static_cast<double>(groups[i].request_count) *
               static_cast<double>(groups[i].new_tokens);
+    encoder_tokens += static_cast<double>(groups[i].request_count) *
+                      static_cast<double>(groups[i].encoder_tokens);
   }
   if (violations.all().size() != before) return std::nullopt;
   if (tokens > static_cast<double>(kMaxTotalTokens)) {
@@ -72,7 +78,25 @@ std::optional<ForwardPass> ForwardPass::Create(std::vector<RequestGroup> groups,
                      " tokens in one pass; allowed: 1 to ", kMaxTotalTokens));
     return std::nullopt;
   }
+  if (encoder_tokens > static_cast<double>(kMaxTotalTokens)) {
+    violations.Add("groups",
+                   absl::StrCat("have ", static_cast<int64_t>(encoder_tokens),
+                                " encoder positions in one pass; allowed: 0 "
+                                "to ",
+                                kMaxTotalTokens));
+    return std::nullopt;
+  }
   return ForwardPass(std::move(groups));
+}
+
+void ForwardPass::RefuseEncoder(Violations& violations) const {
+  for (size_t i = 0; i < groups_.size(); ++i) {
+    if (groups_[i].encoder_tokens == 0) continue;
+    violations.Add(
+        absl::StrCat(Indexed("groups", i), ".encoder_token_count"),
+        absl::StrCat("is ", groups_[i].encoder_tokens,
+                     "; the model has no cross-attention, so it must be 0"));
+  }
 }
 
 double ExpertRouting::DistinctExperts(int64_t tokens, int per_token,
@@ -122,13 +146,83 @@ std::optional<ForwardPass> ForwardPass::WithRouting(
   return pass;
 }
 
-ForwardPass::ForwardPass(std::vector<RequestGroup> groups)
-    : groups_(std::move(groups)) {
+std::optional<ForwardPass> ForwardPass::WithDrafting(
+    const Drafting& drafting, int modules, Violations& violations) const {
+  const size_t before = violations.all().size();
+  const int drafts = drafting.draft_tokens;
+  if (violations.CheckRange("draft_token_count", drafts, 0, kMaxDraftTokens) &&
+      drafts > 0) {
+    if (modules == 0) {
+      violations.Add("draft_token_count",
+                     absl::StrCat("is ", drafts,
+                                  "; the model has no modules for "
+                                  "multi-token prediction, so it must be 0"));
+    }
+    if (phase_ == Phase::kPrefill) {
+      violations.Add("draft_token_count",
+                     absl::StrCat("is ", drafts,
+                                  "; no group of the pass decodes, so it must "
+                                  "be 0"));
+    }
+  }
+  if (drafting.acceptance_rate.has_value()) {
+    const double rate = *drafting.acceptance_rate;
+    if (!(rate >= 0 && rate <= 1)) {
+      violations.Add("acceptance_rate",
+                     absl::StrCat("is ", rate, "; allowed: 0 to 1"));
+    }
+    for (size_t i = 0; i < groups_.size(); ++i) {
+      if (groups_[i].role != Role::kDecode) continue;
+      if (groups_[i].new_tokens == 1 + drafts) continue;
+      violations.Add(
+          "acceptance_rate",
+          absl::StrCat("is given, but ", Indexed("groups", i),
+                       ".new_token_count is ", groups_[i].new_tokens,
+                       "; must be 1 + draft_token_count, ", 1 + drafts,
+                       ", so that the pass verifies what it counts as gained"));
+    }
+  }
+  if (violations.all().size() != before) return std::nullopt;
+  ForwardPass pass = *this;
+  pass.drafting_ = drafting;
+  return pass;
+}
+
+ForwardPass ForwardPass::DraftRun(int draft, int modules) const {
+  const int64_t earlier_runs = draft / modules;
+  RequestGroups groups;
+  for (const RequestGroup& group : groups_) {
+    if (group.role != Role::kDecode) continue;
+    RequestGroup run = group;
+    if (earlier_runs > 0) {
+      run.new_tokens = 1;
+      run.prior_tokens = group.context() + earlier_runs - 1;
+    }
+    groups.push_back(run);
+  }
+  ForwardPass pass(std::move(groups));
+  pass.routing_ = routing_;
+  return pass;
+}
+
+std::optional<double> ForwardPass::ExpectedTokensPerDecode() const {
+  if (!drafting_.acceptance_rate.has_value()) return std::nullopt;
+  double expected = 1;
+  double accepted = 1;
+  for (int i = 0; i < drafting_.draft_tokens; ++i) {
+    accepted *= *drafting_.acceptance_rate;
+    expected += accepted;
+  }
+  return expected;
+}
+
+ForwardPass::ForwardPass(RequestGroups groups) : groups_(std::move(groups)) {
   bool prefills = false;
   bool decodes = false;
   for (const RequestGroup& group : groups_) {
     total_new_tokens_ += group.total_new_tokens();
     request_count_ += group.request_count;
+    encoder_tokens_ += group.request_count * group.encoder_tokens;
     switch (group.role) {
       case Role::kPrefill:
         prefills = true;

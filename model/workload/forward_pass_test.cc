@@ -13,7 +13,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
-std::string ErrorOf(std::vector<RequestGroup> groups, int64_t max_context) {
+std::string ErrorOf(RequestGroups groups, int64_t max_context) {
   Violations violations;
   EXPECT_FALSE(ForwardPass::Create(std::move(groups), max_context, violations)
                    .has_value());
@@ -75,12 +75,125 @@ TEST(ForwardPass, RejectsWhatIsOutOfRange) {
     EXPECT_THAT(ErrorOf({c.group}, 1000), HasSubstr(c.want));
   }
   EXPECT_THAT(ErrorOf({}, 1000), HasSubstr("groups: has 0 entries"));
-  EXPECT_THAT(
-      ErrorOf(std::vector<RequestGroup>(1025, {Role::kDecode, 1, 1, 0}), 1000),
-      HasSubstr("has 1025 entries; allowed: 1 to 1024"));
+  EXPECT_THAT(ErrorOf(RequestGroups(1025, {Role::kDecode, 1, 1, 0}), 1000),
+              HasSubstr("has 1025 entries; allowed: 1 to 1024"));
   // Each group is in range; together they compute too much.
   EXPECT_THAT(ErrorOf({{Role::kPrefill, 1'000'000, 1001, 0}}, 1'000'000),
               HasSubstr("compute 1001000000 tokens in one pass"));
+}
+
+TEST(ForwardPass, CountsEncoderPositions) {
+  Violations violations;
+  const auto pass = ForwardPass::Create({{Role::kPrefill, 2, 100, 0, 50},
+                                         {Role::kPrefill, 2, 100, 10, 50},
+                                         {Role::kDecode, 3, 1, 0, 7},
+                                         {Role::kDecode, 4, 5, 0}},
+                                        150, violations);
+  ASSERT_TRUE(pass.has_value()) << violations.ToStatus();
+  EXPECT_EQ(pass->encoder_tokens(), 2 * 100 + 3 * 7);
+  // With a prompt's first tokens alone.
+  EXPECT_TRUE(pass->groups()[0].computes_encoder());
+  for (size_t i : {1, 2, 3}) {
+    EXPECT_FALSE(pass->groups()[i].computes_encoder()) << i;
+  }
+  pass->RefuseEncoder(violations);
+  ASSERT_EQ(violations.all().size(), 3u);
+  EXPECT_EQ(violations.all()[2].field, "groups[2].encoder_token_count");
+  EXPECT_EQ(violations.all()[2].description,
+            "is 7; the model has no cross-attention, so it must be 0");
+}
+
+TEST(ForwardPass, BoundsEncoderPositions) {
+  EXPECT_THAT(ErrorOf({{Role::kPrefill, 1, 1, 0, -1}}, 1000),
+              HasSubstr("groups[0].encoder_token_count: is -1; allowed: 0 to "
+                        "10000000"));
+  EXPECT_THAT(ErrorOf({{Role::kPrefill, 1, 1, 0, 10'000'001}}, 1000),
+              HasSubstr("encoder_token_count: is 10000001"));
+  EXPECT_THAT(
+      ErrorOf({{Role::kDecode, 1'000'000, 1, 0, 1001}}, 1'000'000),
+      HasSubstr("groups: have 1001000000 encoder positions in one pass; "
+                "allowed: 0 to 1000000000"));
+}
+
+ForwardPass Verifying(int64_t new_tokens) {
+  Violations violations;
+  return *ForwardPass::Create({{Role::kPrefill, 1, 50, 0},
+                               {Role::kDecode, 3, new_tokens, 100},
+                               {Role::kDecode, 1, new_tokens, 7}},
+                              1000, violations);
+}
+
+// (1 - a^(n + 1)) / (1 - a).
+TEST(ForwardPass, GainsWhatTheCallerSaysIsAccepted) {
+  const struct {
+    int drafts;
+    double rate;
+    double want;
+  } kCases[] = {{3, 0.8, 2.952}, {1, 0.85, 1.85}, {2, 0, 1},
+                {4, 1, 5},       {2, 0.5, 1.75},  {0, 0.9, 1}};
+  for (const auto& [drafts, rate, want] : kCases) {
+    Violations violations;
+    const auto pass =
+        Verifying(1 + drafts)
+            .WithDrafting({.draft_tokens = drafts, .acceptance_rate = rate}, 1,
+                          violations);
+    ASSERT_TRUE(pass.has_value()) << violations.ToStatus();
+    EXPECT_NEAR(*pass->ExpectedTokensPerDecode(), want, 1e-12);
+  }
+  Violations violations;
+  const auto silent =
+      Verifying(3).WithDrafting({.draft_tokens = 2}, 1, violations);
+  EXPECT_FALSE(silent->ExpectedTokensPerDecode().has_value());
+}
+
+// One module: all new tokens at first, then each draft on top of the last. Two
+// in turn: each has a first run.
+TEST(ForwardPass, ModulesRunOverDecodes) {
+  const ForwardPass pass = Verifying(3);
+  const struct {
+    int draft, modules;
+    int64_t new_tokens, prior;  // Of the group with 100 cached.
+  } kCases[] = {{0, 1, 3, 100}, {1, 1, 1, 103}, {2, 1, 1, 104}, {3, 1, 1, 105},
+                {0, 2, 3, 100}, {1, 2, 3, 100}, {2, 2, 1, 103}, {4, 2, 1, 104}};
+  for (const auto& [draft, modules, new_tokens, prior] : kCases) {
+    const ForwardPass run = pass.DraftRun(draft, modules);
+    ASSERT_EQ(run.groups().size(), 2u);
+    EXPECT_EQ(run.phase(), Phase::kDecode);
+    EXPECT_EQ(run.groups()[0].request_count, 3);
+    EXPECT_EQ(run.groups()[0].new_tokens, new_tokens);
+    EXPECT_EQ(run.groups()[0].prior_tokens, prior);
+    EXPECT_EQ(run.groups()[1].prior_tokens, prior - 93);
+  }
+}
+
+TEST(ForwardPass, RefusesDraftsThatCannotBe) {
+  const auto error = [](const ForwardPass& pass, Drafting drafting,
+                        int modules) {
+    Violations violations;
+    EXPECT_FALSE(pass.WithDrafting(drafting, modules, violations).has_value());
+    return std::string(violations.ToStatus().message());
+  };
+  EXPECT_THAT(error(Verifying(1), {.draft_tokens = 65}, 1),
+              HasSubstr("draft_token_count: is 65; allowed: 0 to 64"));
+  EXPECT_THAT(error(Verifying(1), {.draft_tokens = -1}, 1),
+              HasSubstr("draft_token_count: is -1"));
+  EXPECT_THAT(error(Verifying(1), {.draft_tokens = 2}, 0),
+              HasSubstr("draft_token_count: is 2; the model has no modules"));
+  Violations violations;
+  const ForwardPass prompts =
+      *ForwardPass::Create({{Role::kPrefill, 1, 9, 0}}, 1000, violations);
+  EXPECT_THAT(error(prompts, {.draft_tokens = 2}, 1),
+              HasSubstr("no group of the pass decodes"));
+  for (double rate : {-0.1, 1.1, std::nan("")}) {
+    EXPECT_THAT(
+        error(Verifying(2), {.draft_tokens = 1, .acceptance_rate = rate}, 1),
+        HasSubstr("acceptance_rate: is"));
+  }
+  // Gained, but not verified.
+  EXPECT_THAT(
+      error(Verifying(1), {.draft_tokens = 2, .acceptance_rate = 0.5}, 1),
+      HasSubstr("groups[1].new_token_count is 1; must be 1 + "
+                "draft_token_count, 3"));
 }
 
 TEST(ForwardPass, TakesTheWholeContext) {

@@ -6,7 +6,7 @@
 namespace mansard::model {
 namespace {
 
-struct BrokenAttentionRule {
+struct BrokenMixerRule {
   int tensor;
 
   std::string operator()(const GroupedQueryAttention& attention) const {
@@ -21,15 +21,37 @@ struct BrokenAttentionRule {
     return "";
   }
   std::string operator()(const LatentAttention& attention) const {
-    if (attention.query_heads % tensor == 0) return "";
-    return absl::StrCat("does not divide the query heads, ",
-                        attention.query_heads);
+    return Divides("query heads", attention.query_heads);
+  }
+  std::string operator()(const CompressedAttention& attention) const {
+    std::string broken = Divides("query heads", attention.query_heads);
+    if (!broken.empty()) return broken;
+    return Divides("groups of the output projection", attention.output_groups);
+  }
+  std::string operator()(const CrossAttention& attention) const {
+    return (*this)(GroupedQueryAttention{.query_heads = attention.query_heads,
+                                         .kv_heads = attention.kv_heads});
+  }
+  std::string operator()(const RecurrentMixer& mixer) const {
+    std::string broken = Divides("recurrent heads", mixer.heads);
+    if (!broken.empty()) return broken;
+    if (mixer.key_heads % tensor != 0 && tensor % mixer.key_heads != 0) {
+      return absl::StrCat("neither divides the key heads, ", mixer.key_heads,
+                          ", nor is a multiple of them");
+    }
+    return "";
+  }
+
+  std::string Divides(absl::string_view what, int count) const {
+    if (count % tensor == 0) return "";
+    return absl::StrCat("does not divide the ", what, ", ", count);
   }
 };
 
 struct BrokenFeedForwardRule {
   int tensor;
 
+  std::string operator()(const NoFeedForward& /*none*/) const { return ""; }
   std::string operator()(const DenseFeedForward& feed_forward) const {
     return Width("feed-forward width", feed_forward.intermediate_size);
   }
@@ -48,8 +70,15 @@ struct BrokenFeedForwardRule {
 
 // What keeps `tensor` from dividing a layer; empty when nothing does.
 std::string BrokenRule(int tensor, const LayerKind& kind) {
-  std::string broken = std::visit(BrokenAttentionRule{tensor}, kind.attention);
-  if (!broken.empty()) return broken;
+  const BrokenMixerRule rule{tensor};
+  if (kind.attention.has_value()) {
+    std::string broken = std::visit(rule, *kind.attention);
+    if (!broken.empty()) return broken;
+  }
+  if (kind.recurrent.has_value()) {
+    std::string broken = rule(*kind.recurrent);
+    if (!broken.empty()) return broken;
+  }
   return std::visit(BrokenFeedForwardRule{tensor}, kind.feed_forward);
 }
 
@@ -99,6 +128,18 @@ void CheckOne(absl::string_view field, int size, Violations& violations) {
 
 }  // namespace
 
+bool AttendsToEncoder(const LayerKind& kind) {
+  return kind.attention.has_value() &&
+         std::holds_alternative<CrossAttention>(*kind.attention);
+}
+
+bool AttendsToEncoder(const ModelGraph& graph) {
+  for (const LayerKind& kind : graph.spec().layer_kinds) {
+    if (AttendsToEncoder(kind)) return true;
+  }
+  return false;
+}
+
 std::optional<Layout> Layout::Create(const Parallelism& parallelism,
                                      const ModelGraph& graph,
                                      const Fabric& fabric,
@@ -118,15 +159,66 @@ std::optional<Layout> Layout::Create(const Parallelism& parallelism,
   return Layout(tensor, fabric.LinkFor(tensor)->tier);
 }
 
-int Layout::KvHeadsPerRank(const GroupedQueryAttention& attention) const {
-  return attention.kv_heads < tensor_ ? 1 : attention.kv_heads / tensor_;
+int Layout::KvHeadsPerRank(int kv_heads) const {
+  return kv_heads < tensor_ ? 1 : kv_heads / tensor_;
 }
 
 int64_t Layout::KvElementsPerRank(const Attention& attention) const {
-  if (const auto* grouped = std::get_if<GroupedQueryAttention>(&attention)) {
-    return KvElementsPerToken(*grouped, KvHeadsPerRank(*grouped));
-  }
-  return KvElementsPerToken(std::get<LatentAttention>(attention));
+  struct Width {
+    const Layout& layout;
+    int64_t operator()(const GroupedQueryAttention& a) const {
+      return KvElementsPerEntry(a, layout.KvHeadsPerRank(a.kv_heads));
+    }
+    int64_t operator()(const LatentAttention& a) const {
+      return KvElementsPerEntry(a);
+    }
+    int64_t operator()(const CompressedAttention& a) const {
+      return KvElementsPerEntry(a);
+    }
+    int64_t operator()(const CrossAttention& /*a*/) const { return 0; }
+  };
+  return std::visit(Width{*this}, attention);
+}
+
+int64_t Layout::EncoderElementsPerRank(const Attention& attention) const {
+  const auto* cross = std::get_if<CrossAttention>(&attention);
+  if (cross == nullptr) return 0;
+  return KvElementsPerEntry(
+      GroupedQueryAttention{.head_size = cross->head_size},
+      KvHeadsPerRank(cross->kv_heads));
+}
+
+double Layout::CachedElements(const Attention& attention,
+                              const RequestGroup& group) const {
+  const CacheEntries held = EntriesHeld(attention, group.context());
+  const int64_t index = IndexerElementsPerEntry(attention);
+  // An indexer's keys are of what it chooses among: entries where positions
+  // are compressed, else positions.
+  const bool compressed =
+      std::holds_alternative<CompressedAttention>(attention);
+  return (held.positions + held.compressed) *
+             static_cast<double>(KvElementsPerRank(attention)) +
+         (compressed ? held.compressed : held.positions) *
+             static_cast<double>(index) +
+         static_cast<double>(group.encoder_tokens) *
+             static_cast<double>(EncoderElementsPerRank(attention));
+}
+
+int64_t Layout::PooledStateElements(const Attention& attention) const {
+  const auto* compressed = std::get_if<CompressedAttention>(&attention);
+  if (compressed == nullptr || compressed->ratio == 0) return 0;
+  const int64_t entries = compressed->overlap ? 2 : 1;
+  // A position is in as many entries, with channels for each.
+  const int64_t channels =
+      entries * (compressed->head_size + IndexerElementsPerEntry(attention));
+  return entries * compressed->ratio * 2 * channels;
+}
+
+RecurrentMixer Layout::OnRank(const RecurrentMixer& mixer) const {
+  RecurrentMixer mine = mixer;
+  mine.heads = mixer.heads / tensor_;
+  mine.key_heads = KvHeadsPerRank(mixer.key_heads);
+  return mine;
 }
 
 int Layout::QueryHeadsPerRank(const Attention& attention) const {

@@ -4,6 +4,7 @@
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "tests/toy/published_attention.h"
 #include "tests/toy/published_shapes.h"
 #include "tests/toy/toy_hardware.h"
 #include "tests/toy/toy_models.h"
@@ -54,8 +55,8 @@ TEST(Layout, ShardsHeadsWidthAndVocabulary) {
         Layout::Create({.tensor = c.tensor}, *graph, ToyFabric(), violations);
     ASSERT_TRUE(layout.has_value()) << violations.ToStatus();
     const LayerKind& kind = graph->spec().layer_kinds[0];
-    EXPECT_EQ(layout->KvHeadsPerRank(GroupedOf(kind)), c.want_kv);
-    EXPECT_EQ(layout->QueryHeadsPerRank(kind.attention), c.want_query);
+    EXPECT_EQ(layout->KvHeadsPerRank(GroupedOf(kind).kv_heads), c.want_kv);
+    EXPECT_EQ(layout->QueryHeadsPerRank(*kind.attention), c.want_query);
     EXPECT_EQ(layout->PerRank(DenseOf(kind).intermediate_size), c.want_width);
     EXPECT_EQ(layout->VocabularyPerRank(*graph), c.want_vocabulary);
     EXPECT_EQ(layout->tensor_tier().has_value(), c.tensor > 1);
@@ -87,8 +88,8 @@ TEST(Layout, LatentVectorsAreOnEveryRankHeadsAndExpertsAreShared) {
         Layout::Create({.tensor = tensor}, *graph, ToyFabric(), violations);
     ASSERT_TRUE(layout.has_value()) << violations.ToStatus();
     const LayerKind& kind = graph->spec().layer_kinds[1];
-    EXPECT_EQ(layout->KvElementsPerRank(kind.attention), 512 + 64);
-    EXPECT_EQ(layout->QueryHeadsPerRank(kind.attention), 128 / tensor);
+    EXPECT_EQ(layout->KvElementsPerRank(*kind.attention), 512 + 64);
+    EXPECT_EQ(layout->QueryHeadsPerRank(*kind.attention), 128 / tensor);
     EXPECT_EQ(layout->PerRank(2048), 2048 / tensor);
   }
   // Grouped heads: shared until there is one a rank.
@@ -100,9 +101,89 @@ TEST(Layout, LatentVectorsAreOnEveryRankHeadsAndExpertsAreShared) {
         Layout::Create({.tensor = tensor}, *grouped, ToyFabric(), violations);
     ASSERT_TRUE(layout.has_value()) << violations.ToStatus();
     EXPECT_EQ(
-        layout->KvElementsPerRank(grouped->spec().layer_kinds[0].attention),
+        layout->KvElementsPerRank(*grouped->spec().layer_kinds[0].attention),
         2 * heads * 6);
   }
+}
+
+Layout WholeLayout(const ModelGraph& graph, int tensor) {
+  Violations violations;
+  const auto layout =
+      Layout::Create({.tensor = tensor}, graph, ToyFabric(), violations);
+  EXPECT_TRUE(layout.has_value()) << violations.ToStatus();
+  return *layout;
+}
+
+// By hand from the published shapes, of one request of 8192 positions.
+TEST(Layout, CachedElementsOfEveryAttentionKind) {
+  const RequestGroup group{Role::kDecode, 7, 1, 8191, 100};
+  const struct {
+    ModelGraphSpec spec;
+    int tensor;
+    std::vector<double> want;  // By layer kind.
+  } kCases[] = {
+      {mansard::testing::DeepSeekV32Attention(), 8, {8192.0 * (576 + 128)}},
+      // Window; window, entries of 4 and their index keys; entries of 128.
+      {mansard::testing::DeepSeekV4FlashAttention(),
+       8,
+       {128 * 512, (128 + 2048) * 512 + 2048 * 128, (128 + 64) * 512}},
+      {mansard::testing::GptOss20bAttention(),
+       2,
+       {128 * 4 * 128, 8192 * 4 * 128}},
+      {mansard::testing::Gemma4Attention(),
+       1,
+       {1024 * 8 * 512, 8192 * 2 * 1024}},
+      // Cross-attention holds the encoder's 100 positions, heads shared.
+      {mansard::testing::LlamaVisionAttention(),
+       2,
+       {8192 * 4 * 256, 100 * 4 * 256}},
+  };
+  for (const auto& c : kCases) {
+    const auto graph = mansard::testing::BuildGraph(c.spec);
+    const Layout layout = WholeLayout(*graph, c.tensor);
+    for (size_t i = 0; i < c.want.size(); ++i) {
+      const LayerKind& kind = graph->spec().layer_kinds[i];
+      EXPECT_EQ(layout.CachedElements(*kind.attention, group), c.want[i])
+          << kind.name;
+    }
+  }
+}
+
+TEST(Layout, PooledPositionsWaitForTheirEntry) {
+  const auto graph = mansard::testing::BuildGraph(
+      mansard::testing::DeepSeekV4FlashAttention());
+  const Layout layout = WholeLayout(*graph, 8);
+  const auto& kinds = graph->spec().layer_kinds;
+  EXPECT_EQ(layout.PooledStateElements(*kinds[0].attention), 0);
+  // Eight positions: values and gates of two entries' channels.
+  EXPECT_EQ(layout.PooledStateElements(*kinds[1].attention),
+            8 * 2 * 2 * (512 + 128));
+  EXPECT_EQ(layout.PooledStateElements(*kinds[2].attention), 128 * 2 * 512);
+}
+
+TEST(Layout, KnowsWhichLayersAttendToAnEncoder) {
+  const auto vision =
+      mansard::testing::BuildGraph(mansard::testing::LlamaVisionAttention());
+  EXPECT_TRUE(AttendsToEncoder(*vision));
+  EXPECT_FALSE(AttendsToEncoder(vision->spec().layer_kinds[0]));
+  EXPECT_TRUE(AttendsToEncoder(vision->spec().layer_kinds[1]));
+  EXPECT_FALSE(AttendsToEncoder(*Graph()));
+}
+
+TEST(Layout, NamesTheRuleThatOutputGroupsAndCrossAttentionBreak) {
+  ModelGraphSpec spec = mansard::testing::DeepSeekV4FlashAttention();
+  for (LayerKind& kind : spec.layer_kinds) {
+    std::get<CompressedAttention>(*kind.attention).output_groups = 2;
+  }
+  EXPECT_EQ(ErrorOf({.tensor = 4}, *mansard::testing::BuildGraph(spec)),
+            "tensor_size: is 4, which does not divide the groups of the output "
+            "projection, 2; allowed: 1, 2");
+  spec = mansard::testing::LlamaVisionAttention();
+  std::get<CrossAttention>(*spec.layer_kinds[1].attention).query_heads = 8;
+  std::get<CrossAttention>(*spec.layer_kinds[1].attention).kv_heads = 1;
+  EXPECT_EQ(ErrorOf({.tensor = 3}, *mansard::testing::BuildGraph(spec)),
+            "tensor_size: is 3, which does not divide the query heads, 32; "
+            "allowed: 1, 2, 4, 8");
 }
 
 TEST(Layout, NamesTheRuleThatExpertsAndLatentHeadsBreak) {

@@ -161,6 +161,7 @@ void ToProto(const model::Estimate& estimate, const model::Target& target,
 void ToProto(const model::MemoryFootprint& memory, v1::MemoryFootprint& proto) {
   proto.set_weight_bytes(WholeBytes(memory.weights));
   proto.set_kv_cache_bytes(WholeBytes(memory.kv_cache));
+  proto.set_state_bytes(WholeBytes(memory.state));
   proto.set_capacity_bytes(WholeBytes(memory.capacity));
   proto.set_free_bytes(WholeBytes(memory.free()));
   proto.set_kv_token_capacity_count(memory.kv_token_capacity);

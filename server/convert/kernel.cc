@@ -88,12 +88,19 @@ model::KernelWork WorkFromProto(
   std::optional<model::ForwardPass> pass;
   {
     const model::Violations::Scope scope(violations, "forward_pass");
-    pass =
-        FromProto(proto.forward_pass(), kMaxContext, std::nullopt, violations);
+    pass = FromProto(proto.forward_pass(),
+                     {.max_context = kMaxContext,
+                      .experts = std::nullopt,
+                      .draft_modules = std::nullopt,
+                      .cross_attention = false},
+                     violations);
   }
   if (proto.forward_pass().has_expert_routing()) {
     violations.Add("forward_pass.expert_routing",
                    "is set; attention has no experts");
+  }
+  if (proto.forward_pass().has_drafting()) {
+    violations.Add("forward_pass.drafting", "is set; attention drafts nothing");
   }
   return model::AttentionKernel{
       .pass = pass.has_value() ? *std::move(pass) : AnyPass(),

@@ -14,6 +14,14 @@ std::optional<model::Role> FromProto(v1::ForwardPass::Role role) {
   return std::nullopt;
 }
 
+model::Drafting FromProto(const v1::Drafting& proto) {
+  model::Drafting drafting{.draft_tokens = proto.draft_token_count()};
+  if (proto.has_acceptance_rate()) {
+    drafting.acceptance_rate = proto.acceptance_rate();
+  }
+  return drafting;
+}
+
 }  // namespace
 
 model::Parallelism FromProto(const v1::Parallelism& proto) {
@@ -59,10 +67,9 @@ std::optional<model::ExpertRouting> RoutingFromProto(
 }
 
 std::optional<model::ForwardPass> FromProto(const v1::ForwardPass& proto,
-                                            int64_t max_context,
-                                            std::optional<int> experts,
+                                            const GraphFacts& graph,
                                             model::Violations& violations) {
-  std::vector<model::RequestGroup> groups;
+  model::RequestGroups groups;
   bool roles_known = true;
   for (int i = 0; i < proto.groups_size(); ++i) {
     const v1::ForwardPass::Group& group = proto.groups(i);
@@ -78,16 +85,33 @@ std::optional<model::ForwardPass> FromProto(const v1::ForwardPass& proto,
     groups.push_back({.role = role.value_or(model::Role::kDecode),
                       .request_count = group.request_count(),
                       .new_tokens = group.new_token_count(),
-                      .prior_tokens = group.prior_token_count()});
+                      .prior_tokens = group.prior_token_count(),
+                      .encoder_tokens = group.encoder_token_count()});
   }
-  std::optional<model::ForwardPass> pass =
-      model::ForwardPass::Create(std::move(groups), max_context, violations);
+  std::optional<model::ForwardPass> pass = model::ForwardPass::Create(
+      std::move(groups), graph.max_context, violations);
+  if (pass.has_value() && graph.cross_attention == false) {
+    pass->RefuseEncoder(violations);
+  }
+  const std::optional<model::ForwardPass> created = pass;
   std::optional<model::ExpertRouting> routing;
   {
     const model::Violations::Scope scope(violations, "expert_routing");
     routing = RoutingFromProto(proto.expert_routing(), violations);
-    if (pass.has_value() && routing.has_value() && experts.has_value()) {
-      pass = pass->WithRouting(*std::move(routing), *experts, violations);
+    if (pass.has_value() && routing.has_value() && graph.experts.has_value()) {
+      pass = pass->WithRouting(*std::move(routing), *graph.experts, violations);
+    }
+  }
+  if (created.has_value() && proto.has_drafting() &&
+      graph.draft_modules.has_value()) {
+    const model::Violations::Scope scope(violations, "drafting");
+    const model::Drafting drafting = FromProto(proto.drafting());
+    // Of the pass as it was created: routing's mistakes do not hide these.
+    if (!created->WithDrafting(drafting, *graph.draft_modules, violations)) {
+      pass.reset();
+    }
+    if (pass.has_value()) {
+      pass = pass->WithDrafting(drafting, *graph.draft_modules, violations);
     }
   }
   if (!roles_known) return std::nullopt;

@@ -20,12 +20,19 @@ model::Parallelism FromProto(const v1::Parallelism& proto);
 std::optional<model::ExpertRouting> RoutingFromProto(
     const v1::ExpertRouting& proto, model::Violations& violations);
 
-// Nothing, with violations below "groups[i]" and "expert_routing", when the
-// pass breaks a rule. `max_context` and `experts`: of the graph; empty: not
-// known, the routing is then not checked against it.
+// What a pass is checked against, of the graph. Empty: not known, the pass is
+// then not checked against it.
+struct GraphFacts {
+  int64_t max_context = 0;
+  std::optional<int> experts;
+  std::optional<int> draft_modules;
+  std::optional<bool> cross_attention;  // Some layer has it.
+};
+
+// Nothing, with violations below "groups[i]", "expert_routing" and "drafting",
+// when the pass breaks a rule.
 std::optional<model::ForwardPass> FromProto(const v1::ForwardPass& proto,
-                                            int64_t max_context,
-                                            std::optional<int> experts,
+                                            const GraphFacts& graph,
                                             model::Violations& violations);
 
 }  // namespace mansard::server

@@ -5,6 +5,11 @@
 namespace mansard::server {
 namespace {
 
+const GraphFacts kGraph{.max_context = 1000,
+                        .experts = 0,
+                        .draft_modules = 0,
+                        .cross_attention = std::nullopt};
+
 TEST(ForwardPassFromProto, TakesEveryField) {
   v1::ForwardPass proto;
   v1::ForwardPass::Group& group = *proto.add_groups();
@@ -17,7 +22,7 @@ TEST(ForwardPassFromProto, TakesEveryField) {
   proto.mutable_groups(1)->set_request_count(2);
   proto.mutable_groups(1)->set_new_token_count(128);
   model::Violations violations;
-  const auto pass = FromProto(proto, 1000, 0, violations);
+  const auto pass = FromProto(proto, kGraph, violations);
   ASSERT_TRUE(pass.has_value());
   ASSERT_EQ(pass->groups().size(), 2u);
   EXPECT_EQ(pass->groups()[0].role, model::Role::kDecode);
@@ -28,6 +33,56 @@ TEST(ForwardPassFromProto, TakesEveryField) {
   EXPECT_EQ(pass->total_new_tokens(), 3 + 256);
 }
 
+TEST(ForwardPassFromProto, TakesEncoderPositionsWhereTheModelDoes) {
+  v1::ForwardPass proto;
+  v1::ForwardPass::Group& group = *proto.add_groups();
+  group.set_role(v1::ForwardPass::ROLE_PREFILL);
+  group.set_request_count(2);
+  group.set_new_token_count(10);
+  group.set_encoder_token_count(6404);
+  GraphFacts graph{.max_context = 1000,
+                   .experts = std::nullopt,
+                   .draft_modules = std::nullopt,
+                   .cross_attention = true};
+  model::Violations violations;
+  const auto pass = FromProto(proto, graph, violations);
+  ASSERT_TRUE(pass.has_value()) << violations.ToStatus();
+  EXPECT_EQ(pass->encoder_tokens(), 2 * 6404);
+  graph.cross_attention = false;
+  FromProto(proto, graph, violations);
+  ASSERT_EQ(violations.all().size(), 1u);
+  EXPECT_EQ(violations.all()[0].field, "groups[0].encoder_token_count");
+}
+
+TEST(ForwardPassFromProto, TakesDraftsWhereTheModelHasModules) {
+  v1::ForwardPass proto;
+  v1::ForwardPass::Group& group = *proto.add_groups();
+  group.set_role(v1::ForwardPass::ROLE_DECODE);
+  group.set_request_count(2);
+  group.set_new_token_count(4);
+  proto.mutable_drafting()->set_draft_token_count(3);
+  proto.mutable_drafting()->set_acceptance_rate(0.5);
+  GraphFacts graph = kGraph;
+  graph.draft_modules = 1;
+  model::Violations violations;
+  const auto pass = FromProto(proto, graph, violations);
+  ASSERT_TRUE(pass.has_value()) << violations.ToStatus();
+  EXPECT_EQ(pass->drafting().draft_tokens, 3);
+  EXPECT_EQ(pass->drafting().acceptance_rate, 0.5);
+  proto.mutable_drafting()->clear_acceptance_rate();
+  EXPECT_FALSE(FromProto(proto, graph, violations)
+                   ->drafting()
+                   .acceptance_rate.has_value());
+  // Both mistakes at once.
+  graph.draft_modules = 0;
+  proto.mutable_expert_routing()->set_kind(v1::ExpertRouting::KIND_HISTOGRAM);
+  proto.mutable_expert_routing()->add_expert_shares(1);
+  EXPECT_FALSE(FromProto(proto, graph, violations).has_value());
+  ASSERT_EQ(violations.all().size(), 2u);
+  EXPECT_EQ(violations.all()[0].field, "expert_routing.expert_shares");
+  EXPECT_EQ(violations.all()[1].field, "drafting.draft_token_count");
+}
+
 TEST(ForwardPassFromProto, RefusesARoleThatItDoesNotKnow) {
   for (int role : {0, 7, -1}) {
     v1::ForwardPass proto;
@@ -35,7 +90,7 @@ TEST(ForwardPassFromProto, RefusesARoleThatItDoesNotKnow) {
     proto.mutable_groups(0)->set_request_count(1);
     proto.mutable_groups(0)->set_new_token_count(1);
     model::Violations violations;
-    EXPECT_FALSE(FromProto(proto, 1000, 0, violations).has_value());
+    EXPECT_FALSE(FromProto(proto, kGraph, violations).has_value());
     ASSERT_EQ(violations.all().size(), 1u);
     EXPECT_EQ(violations.all()[0].field, "groups[0].role");
   }

@@ -79,15 +79,14 @@ absl::Status TargetUnsupported(const absl::Status& error,
 }
 
 absl::Status ModelDoesNotFit(const model::MemoryFootprint& memory) {
-  const std::string required = WholeBytes(memory.weights + memory.kv_cache);
+  const std::string required = WholeBytes(memory.needed());
   const std::string available = WholeBytes(memory.capacity);
   return ErrorBuilder(absl::StatusCode::kFailedPrecondition,
                       "MODEL_DOES_NOT_FIT")
-      .Message(
-          absl::StrFormat("Weights and KV cache need %.1f GB a device; "
-                          "the device has %.1f GB",
-                          model::ToGigabytes(memory.weights + memory.kv_cache),
-                          model::ToGigabytes(memory.capacity)))
+      .Message(absl::StrFormat("Weights and cache need %.1f GB a device; "
+                               "the device has %.1f GB",
+                               model::ToGigabytes(memory.needed()),
+                               model::ToGigabytes(memory.capacity)))
       .Metadata("required_bytes", required)
       .Metadata("available_bytes", available)
       .Build();

@@ -78,6 +78,8 @@ void TakeFormats(const v1::Precision& precision, model::TargetSpec& spec,
       precision.activations(), "precision.activations", violations);
   spec.kv_cache = model::FormatFromProto(precision.kv_cache(),
                                          "precision.kv_cache", violations);
+  spec.state =
+      model::FormatFromProto(precision.state(), "precision.state", violations);
 }
 
 }  // namespace mansard::server

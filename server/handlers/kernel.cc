@@ -65,7 +65,8 @@ absl::Status ResolveHardware(const Snapshot& snapshot, const v1::Target& target,
   const model::Violations::Scope scope(violations, "target");
   model::TargetSpec spec;
   TakeFormats(target.precision(), spec, violations);
-  resolved.spec.formats = {spec.weights, spec.activations, spec.kv_cache};
+  resolved.spec.formats = {spec.weights, spec.activations, spec.kv_cache,
+                           spec.state};
   resolved.spec.unfused_attention = target.unfused_attention();
   ASSIGN_OR_RETURN(const Found<model::HardwareProfile> profile,
                    FindProfile(snapshot, target, violations));

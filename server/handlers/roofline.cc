@@ -88,8 +88,11 @@ absl::Status ExplainRoofline(CallContext& call,
   if (request.request().require_fit() && !estimate.memory.fits) {
     return ModelDoesNotFit(estimate.memory);
   }
+  // The search for the crossovers is the longest part.
+  RETURN_IF_ERROR(call.CheckAlive());
   const model::Roofline roofline =
       model::ExplainRoofline(subject->target, subject->pass, estimate, *level);
+  RETURN_IF_ERROR(call.CheckAlive());
   const model::ModelGraph& graph = subject->target.graph();
   for (const model::RooflineCeiling& ceiling : roofline.ceilings) {
     ToProto(ceiling, *response.add_ceilings());

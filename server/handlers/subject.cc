@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "model/base/status_macros.h"
+#include "model/estimate/assumptions.h"
 #include "model/io/graph_io.h"
 #include "model/io/revision.h"
 #include "server/catalog/errors.h"
@@ -69,8 +70,10 @@ void TakeOptions(const v1::Target& target, model::TargetSpec& spec,
 struct ResolvedTarget {
   // Empty where a rule is broken or something is not found.
   std::optional<model::Target> target;
-  int64_t max_context = kNoContextLimit;
-  std::optional<int> experts;  // Empty where the graph is not known.
+  GraphFacts graph = {.max_context = kNoContextLimit,
+                      .experts = std::nullopt,
+                      .draft_modules = std::nullopt,
+                      .cross_attention = std::nullopt};
   std::string model_graph_revision;
   std::string hardware_profile_revision;
   // The first thing that is not found or not supported.
@@ -91,8 +94,11 @@ ResolvedTarget ResolveTarget(const Snapshot& snapshot, const v1::Target& target,
     spec.graph = graph->value;
     resolved.model_graph_revision = graph->revision;
     if (spec.graph) {
-      resolved.max_context = spec.graph->spec().max_context;
-      resolved.experts = spec.graph->ExpertCount();
+      resolved.graph = {
+          .max_context = spec.graph->spec().max_context,
+          .experts = spec.graph->ExpertCount(),
+          .draft_modules = spec.graph->spec().mtp.modules,
+          .cross_attention = model::AttendsToEncoder(*spec.graph)};
     }
   } else {
     fail(graph.status());
@@ -128,10 +134,12 @@ std::string HashOf(const model::Target& target, const model::ForwardPass& pass,
       "\ntensor ", target.layout().tensor(), "\n",
       model::TraitsOf(precision.weights).name, " ",
       model::TraitsOf(precision.activations).name, " ",
-      model::TraitsOf(precision.kv_cache).name, "\nkv heads");
+      model::TraitsOf(precision.kv_cache).name, " ",
+      model::TraitsOf(precision.state).name, "\nkv heads");
   for (const model::LayerKind& kind : target.graph().spec().layer_kinds) {
+    if (!kind.attention.has_value()) continue;
     if (const auto* grouped =
-            std::get_if<model::GroupedQueryAttention>(&kind.attention)) {
+            std::get_if<model::GroupedQueryAttention>(&*kind.attention)) {
       absl::StrAppend(&text, " ", grouped->kv_heads);
     }
   }
@@ -140,10 +148,19 @@ std::string HashOf(const model::Target& target, const model::ForwardPass& pass,
   for (double share : pass.routing().shares) {
     absl::StrAppend(&text, " ", share);
   }
+  if (pass.drafting().draft_tokens > 0) {
+    absl::StrAppend(&text, "\ndrafts ", pass.drafting().draft_tokens);
+  }
+  if (pass.drafting().acceptance_rate.has_value()) {
+    absl::StrAppend(&text, " accepted ", *pass.drafting().acceptance_rate);
+  }
   for (const model::RequestGroup& group : pass.groups()) {
     absl::StrAppend(
         &text, "\n", group.role == model::Role::kPrefill ? "p" : "d", " ",
         group.request_count, " ", group.new_tokens, " ", group.prior_tokens);
+    if (group.encoder_tokens > 0) {
+      absl::StrAppend(&text, " encoder ", group.encoder_tokens);
+    }
   }
   return model::ContentHash(text);
 }
@@ -160,9 +177,9 @@ void AddWarnings(const model::Estimate& estimate, v1::Resolution& proto) {
   }
   if (!estimate.memory.fits) {
     proto.add_warnings(absl::StrFormat(
-        "does not fit: weights and KV cache need %.1f GB a device, which has "
+        "does not fit: weights and cache need %.1f GB a device, which has "
         "%.1f GB",
-        model::ToGigabytes(estimate.memory.weights + estimate.memory.kv_cache),
+        model::ToGigabytes(estimate.memory.needed()),
         model::ToGigabytes(estimate.memory.capacity)));
   }
 }
@@ -182,8 +199,7 @@ absl::StatusOr<Subject> Resolve(const Snapshot& snapshot,
   std::optional<model::ForwardPass> pass;
   if (request.has_forward_pass()) {
     const model::Violations::Scope scope(violations, "forward_pass");
-    pass = FromProto(request.forward_pass(), resolved.max_context,
-                     resolved.experts, violations);
+    pass = FromProto(request.forward_pass(), resolved.graph, violations);
   } else {
     violations.Add("forward_pass", "is required");
   }
@@ -217,6 +233,10 @@ void ToProto(const Subject& subject, const model::Estimate& estimate,
   }
   AddWarnings(estimate, proto);
   for (const std::string& assumption : target.assumptions()) {
+    proto.add_assumptions(assumption);
+  }
+  for (const std::string& assumption :
+       model::PassAssumptions(target.graph(), subject.pass)) {
     proto.add_assumptions(assumption);
   }
 }

@@ -48,6 +48,46 @@ class ModelTest(CliTest):
         )
 
 
+class DiffTest(CliTest):
+    def test_fields_that_differ(self):
+        out = self.succeed("model", "diff", "llama-3.1-8b", "llama-3.1-70b").out
+        self.assert_fits(out)
+        self.assert_golden("model_diff.txt", out)
+
+    def test_layer_kinds_go_by_name(self):
+        answer = self.succeed(
+            "model", "diff", "llama-3.1-8b", "mixtral-8x7b", "-o", "json"
+        ).json()
+        differences = {d["field"]: d for d in answer["differences"]}
+        # Both have 32 layers of hidden size 4096; one kind is on either side.
+        self.assertNotIn("layer_count", differences)
+        self.assertNotIn("hidden_size", differences)
+        self.assertEqual(differences["layers.dense.count"]["a"], "32")
+        self.assertNotIn("b", differences["layers.dense.count"])
+        self.assertEqual(
+            differences["vocabulary_size"],
+            {"field": "vocabulary_size", "a": "128256", "b": "32000"},
+        )
+
+    def test_a_file_against_the_catalog(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder) / "config.json"
+            path.write_text(CONFIG)
+            answer = self.succeed(
+                "model", "diff", "llama-3.1-8b", str(path), "-o", "json"
+            ).json()
+        fields = {d["field"]: d for d in answer["differences"]}
+        self.assertEqual(fields["size.parameter_count"]["b"], str(PARAMETERS))
+
+    def test_the_same_model(self):
+        out = self.succeed("model", "diff", "llama-3.1-8b", "llama-3.1-8b").out
+        self.assertIn("No differences.", out)
+
+    def test_both_are_needed(self):
+        err = self.fail_with(2, "model", "diff", "llama-3.1-8b")
+        self.assertIn("B is missing", err)
+
+
 class ImportTest(CliTest):
     def test_counts_parameters(self):
         self.assertEqual(PARAMETERS, 32_762_123_264)

@@ -38,8 +38,9 @@ COMMANDS = (
      "op,repeat_count,arithmetic_intensity_flops_per_byte,"
      "achieved_flops_per_second,share_ratio,bound,limit"),
     (("model", "list"),
-     "model,parameters,active_parameters,kv_bytes_per_token,layers,"
-     "max_context_tokens,format"),
+     "model,parameters,active_parameters,kv_bytes_per_token,"
+     "state_bytes_per_sequence,max_context_tokens,weights,layers"),
+    (("model", "diff", "llama-3.1-8b", "llama-3.1-70b"), "field,a,b"),
     (("model", "get", "llama-3.1-8b"), "tensors,parameters,share_ratio"),
     (("model", "import", "-"), "tensors,parameters,share_ratio"),
     (("hardware", "list"),

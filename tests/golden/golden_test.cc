@@ -45,7 +45,7 @@ std::string AllStages(const model::Target& target,
 
 model::Target ToyTarget(int tensor) {
   model::ModelGraphSpec spec = TinyGraph();
-  GroupedOf(spec.layer_kinds[0]).qk_norm = true;
+  GroupedOf(spec.layer_kinds[0]).qk_norm = model::QkNorm::kPerHead;
   GroupedOf(spec.layer_kinds[0]).qkv_bias = true;
   return BuildTarget(TargetOn(BuildGraph(spec), ToyHardware().Build(), tensor));
 }
@@ -89,6 +89,47 @@ TEST(Golden, Llama70bOnEightH100) {
       BuildTarget(TargetOn(shipped->graphs.at("llama-3.1-70b"),
                            shipped->profiles.at("h100-sxm"), 8));
   ExpectGolden("llama_70b_h100_tp8", AllStages(target, DecodePass(64, 4096)));
+}
+
+// Chosen positions, a window with entries of four, an encoder.
+TEST(Golden, ToyAttentionKinds) {
+  model::ModelGraphSpec spec = TinyGraph();
+  const model::FeedForward ffn = spec.layer_kinds[0].feed_forward;
+  spec.layer_kinds = {
+      {"sparse",
+       model::LatentAttention{
+           .query_heads = 4,
+           .kv_lora_rank = 6,
+           .query_lora_rank = 10,
+           .nope_head_size = 3,
+           .rope_head_size = 2,
+           .value_head_size = 4,
+           .indexer =
+               model::SparseIndexer{.heads = 2, .head_size = 4, .top_k = 16}},
+       ffn},
+      {"compressed",
+       model::CompressedAttention{
+           .query_heads = 4,
+           .head_size = 6,
+           .rope_head_size = 2,
+           .query_lora_rank = 10,
+           .output_groups = 2,
+           .output_lora_rank = 5,
+           .sliding_window = 8,
+           .ratio = 4,
+           .overlap = true,
+           .indexer =
+               model::SparseIndexer{.heads = 2, .head_size = 4, .top_k = 4}},
+       ffn},
+      {"cross",
+       model::CrossAttention{.query_heads = 4, .kv_heads = 2, .head_size = 6},
+       ffn}};
+  spec.layer_kind_indexes = {0, 1, 2};
+  ExpectGolden("toy_attention_kinds",
+               AllStages(BuildTarget(TargetOn(BuildGraph(spec),
+                                              ToyHardware().Build(), 2)),
+                         BuildPass({{Role::kPrefill, 1, 20, 0, 30},
+                                    {Role::kDecode, 4, 1, 50, 30}})));
 }
 
 }  // namespace

@@ -58,7 +58,9 @@ TEST_F(PromtoolTest, TheMetricsOfAUsedServerAreClean) {
   // Every family is there once a server has been used.
   for (const char* family :
        {"grpc_server_started_total{", "grpc_server_handled_total{",
-        "grpc_server_handling_seconds_bucket{", "mansard_rpcs_in_flight ",
+        "grpc_server_handling_seconds_bucket{", "mansard_rpcs_in_flight{",
+        "mansard_heavy_rpcs_queued ", "mansard_heavy_rpc_wait_seconds_bucket{",
+        "mansard_heavy_rpcs_rejected_total ",
         "mansard_predicted_step_seconds_bucket{",
         "mansard_predicted_bound_seconds_total{", "mansard_catalog_resources{",
         "mansard_build_info{", "mansard_metric_label_overflow_total{",

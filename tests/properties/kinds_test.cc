@@ -11,6 +11,8 @@
 #include "gtest/gtest.h"
 #include "model/estimate/estimate.h"
 #include "model/io/shipped.h"
+#include "tests/toy/published_attention.h"
+#include "tests/toy/published_recurrent.h"
 #include "tests/toy/published_shapes.h"
 #include "tests/toy/toy_hardware.h"
 #include "tests/toy/toy_models.h"
@@ -23,6 +25,7 @@ using model::ForwardPass;
 using model::ModelGraphSpec;
 using model::Role;
 using model::Seconds;
+using model::StateRule;
 
 using Hardware = std::shared_ptr<const model::HardwareProfile>;
 
@@ -55,6 +58,30 @@ std::vector<NamedGraph> Graphs() {
       {"Mixtral", BuildGraph(WithLayers(Mixtral8x7b(), {0, 0}))},
       {"DeepSeek", BuildGraph(WithLayers(DeepSeekV3(), {0, 1, 1}))},
       {"chunked, parallel", BuildGraph(ChunkedParallel())},
+      {"toy lightning", BuildGraph(TinyRecurrentGraph(StateRule::kDecay))},
+      {"toy gated delta",
+       BuildGraph(TinyRecurrentGraph(StateRule::kGatedDelta))},
+      {"toy key-gated delta",
+       BuildGraph(TinyRecurrentGraph(StateRule::kKeyGatedDelta))},
+      {"toy Mamba", BuildGraph(TinyRecurrentGraph(StateRule::kMamba))},
+      {"toy Mamba 2", BuildGraph(TinyRecurrentGraph(StateRule::kMamba2))},
+      {"toy Mamba 2 beside attention", BuildGraph(TinySideBySideGraph())},
+      {"toy Mamba 2 alone", BuildGraph(TinyPureMambaGraph())},
+      {"Qwen3-Next", BuildGraph(WithLayers(Qwen3Next80b(), {0, 0, 0, 1}))},
+      {"Falcon-H1", BuildGraph(WithLayers(FalconH1_7b(), {0, 0}))},
+      {"Jamba", BuildGraph(WithLayers(Jamba15Mini(), {0, 1, 0, 2}))},
+      {"MiniMax", BuildGraph(WithLayers(MiniMaxText01(), {0, 0, 1}))},
+      {"toy streams", BuildGraph(TinyStreamsGraph())},
+      {"toy drafting", BuildGraph(TinyDraftingGraph())},
+      {"toy flows", BuildGraph(TinyFlowsGraph())},
+      {"toy latent experts", BuildGraph(TinyLatentMoeGraph())},
+      {"sparse", BuildGraph(WithLayers(DeepSeekV32Attention(), {0, 0}))},
+      {"compressed",
+       BuildGraph(WithLayers(DeepSeekV4FlashAttention(), {0, 1, 2}))},
+      {"sinks", BuildGraph(WithLayers(GptOss20bAttention(), {0, 1}))},
+      {"values from keys", BuildGraph(WithLayers(Gemma4Attention(), {0, 1}))},
+      {"cross-attention",
+       BuildGraph(WithLayers(LlamaVisionAttention(), {0, 1, 0}))},
   };
 }
 
@@ -82,6 +109,10 @@ std::vector<ForwardPass> Passes() {
   }
   passes.push_back(BuildPass({{Role::kPrefill, 1, 512, 1024},
                               {Role::kDecode, 32, 1, 3000},
+                              {Role::kDecode, 4, 4, 100}}));
+  // With positions of an encoder.
+  passes.push_back(BuildPass({{Role::kPrefill, 2, 512, 0, 6404},
+                              {Role::kDecode, 32, 1, 3000, 1601},
                               {Role::kDecode, 4, 4, 100}}));
   return passes;
 }
@@ -197,6 +228,10 @@ TEST(KindProperties, MonotoneInBatchContextAndTokens) {
        [](int64_t n) {
          return BuildPass({{Role::kDecode, 2, n, 100}});
        }},
+      {"encoder positions",
+       [](int64_t n) {
+         return BuildPass({{Role::kDecode, 8, 1, 1000, n}});
+       }},
       {"prefixes with equal chunk positions",
        [](int64_t n) {
          return BuildPass({{Role::kPrefill, 2, 60, 512 * n}});
@@ -278,8 +313,10 @@ TEST(KindProperties, DoublingLayersDoublesLayerTime) {
         pass);
     Seconds total;
     for (size_t i = 0; i < estimate.ops.size(); ++i) {
-      // The first layer's norm stands outside its kind.
+      // The first layer's norm stands outside its kind: a mixer's, or a
+      // feed-forward's where there is no mixer.
       if (estimate.ops[i].part == model::Part::kAttentionNorm) continue;
+      if (estimate.ops[i].part == model::Part::kFeedForwardNorm) continue;
       if (estimate.ops[i].layer_kind < 0) continue;
       total += estimate.ops[i].repeat * estimate.times[i].estimate;
     }

@@ -6,8 +6,9 @@
 namespace mansard::testing {
 namespace {
 
+using model::CrossAttention;
 using model::GroupedQueryAttention;
-using model::LatentAttention;
+using model::QkNorm;
 using model::RequestGroup;
 using model::Role;
 
@@ -39,10 +40,11 @@ std::vector<int64_t> SeenByDecode(const GroupedQueryAttention& attention,
 
 AttentionCounter::AttentionCounter(const model::ForwardPass& pass,
                                    const ReferenceOptions& options,
-                                   int64_t hidden, Tally& tally)
+                                   int64_t hidden, bool norm_bias, Tally& tally)
     : pass_(pass),
       options_(options),
       hidden_(hidden),
+      norm_bias_(norm_bias),
       tokens_(pass.total_new_tokens()),
       element_(ElementSize(options.formats.hidden)),
       cached_(ElementSize(options.formats.precision.kv_cache)),
@@ -52,6 +54,14 @@ std::vector<int> AttentionCounter::QueryHeads(int all) const {
   std::vector<int> mine;
   for (int q = 0; q < all; ++q) {
     if (q * options_.tensor / all == options_.rank) mine.push_back(q);
+  }
+  return mine;
+}
+
+std::set<int> AttentionCounter::KvHeads(int query_heads, int kv_heads) const {
+  std::set<int> mine;
+  for (int q : QueryHeads(query_heads)) {
+    mine.insert(q / (query_heads / kv_heads));
   }
   return mine;
 }
@@ -75,30 +85,81 @@ void AttentionCounter::MoveScoreRow(int64_t scores) {
   }
 }
 
+void AttentionCounter::NormHeads(const std::string& part, QkNorm norm,
+                                 int64_t rows, int64_t query_heads,
+                                 int64_t kv_heads, int64_t size) {
+  if (norm == QkNorm::kNone) return;
+  ReferenceWork& work = tally_.Of(part);
+  tally_.Move(part, rows, (query_heads + kv_heads) * size, 1, 1);
+  for (int64_t heads : {query_heads, kv_heads}) {
+    if (heads == 0) continue;
+    // A vector of a head's size, or of all heads' together.
+    const int64_t vector = norm == QkNorm::kAllHeads ? heads * size : size;
+    for (int64_t w = 0; norm != QkNorm::kUnweighted && w < vector; ++w) {
+      work.weights += ElementSize(options_.formats.native);
+      if (norm == QkNorm::kPerHead && norm_bias_) {
+        work.weights += ElementSize(options_.formats.native);
+      }
+    }
+    if (norm != QkNorm::kAllHeads || options_.tensor == 1) continue;
+    // The ranks sum one fp32 number for each row.
+    ReferenceWork& reduce = tally_.Of("qk_norm_all_reduce");
+    for (int64_t r = 0; r < rows; ++r) {
+      reduce.message += 4;
+      reduce.activations_in += 4;
+      reduce.activations_out += 4;
+    }
+  }
+}
+
+void AttentionCounter::Rotate(const std::string& part, int64_t heads,
+                              int64_t rotated) {
+  if (rotated == 0) return;
+  for (int64_t h = 0; h < heads; ++h) {
+    tally_.Move(part, tokens_, rotated, 1, 1);
+  }
+}
+
+void AttentionCounter::Gate(int64_t columns) {
+  tally_.Move("o_gate", tokens_, columns, 2, 1);
+  for (int64_t e = 0; e < tokens_ * columns; ++e) {
+    ++tally_.Of("o_gate").exponentials;
+  }
+}
+
+void AttentionCounter::Sinks(int64_t heads) {
+  for (size_t g = 0; g < pass_.groups().size(); ++g) {
+    for (int64_t h = 0; h < heads; ++h) {
+      tally_.Of("attention").weights += ElementSize(options_.formats.native);
+    }
+  }
+}
+
 void AttentionCounter::operator()(const GroupedQueryAttention& attention) {
   const int size = attention.head_size;
-  const int group_size = attention.query_heads / attention.kv_heads;
-  std::set<int> kv_heads;
-  int64_t query_width = 0;
-  for (int q : QueryHeads(attention.query_heads)) {
-    kv_heads.insert(q / group_size);
-    query_width += size;
+  const int value = attention.value_size();
+  int64_t projected = 0, query_heads = 0, kv_heads = 0, output = 0;
+  for (size_t q = 0; q < QueryHeads(attention.query_heads).size(); ++q) {
+    ++query_heads;
+    output += value;
+    projected += size + (attention.output_gate ? value : 0);
   }
-  const int64_t kv_width = static_cast<int64_t>(kv_heads.size()) * size;
-
-  tally_.Linear("qkv_proj", "attention_quantize", tokens_,
-                query_width + 2 * kv_width, hidden_, attention.qkv_bias);
-  if (attention.qk_norm) {
-    // One scale vector for queries, one for keys.
-    tally_.Move("qk_norm", tokens_, query_width + kv_width, 1, 1);
-    tally_.Of("qk_norm").weights +=
-        2 * size * ElementSize(options_.formats.native);
+  for (size_t h = 0;
+       h < KvHeads(attention.query_heads, attention.kv_heads).size(); ++h) {
+    if (attention.shared_kv) continue;
+    ++kv_heads;
+    projected += size + (attention.value_from_key ? 0 : value);
   }
-  tally_.Move("rope", tokens_, query_width + kv_width, 1, 1);
+  tally_.Linear("qkv_proj", "attention_quantize", tokens_, projected, hidden_,
+                attention.qkv_bias);
+  NormHeads("qk_norm", attention.qk_norm, tokens_, query_heads, kv_heads, size);
+  Rotate("rope", query_heads + kv_heads, size - attention.nope_head_size);
   for (const RequestGroup& group : pass_.groups()) {
     for (int64_t r = 0; r < group.request_count; ++r) Request(group, attention);
   }
-  tally_.Linear("o_proj", "o_quantize", tokens_, hidden_, query_width,
+  if (attention.sinks) Sinks(query_heads);
+  if (attention.output_gate) Gate(output);
+  tally_.Linear("o_proj", "o_quantize", tokens_, hidden_, output,
                 attention.output_bias);
 }
 
@@ -106,6 +167,7 @@ void AttentionCounter::Request(const RequestGroup& group,
                                const GroupedQueryAttention& attention) {
   ReferenceWork& work = tally_.Of("attention");
   const int size = attention.head_size;
+  const int value = attention.value_size();
   const int group_size = attention.query_heads / attention.kv_heads;
   // Keys and values by head and position.
   std::set<std::pair<int, int64_t>> old, fresh;
@@ -132,18 +194,24 @@ void AttentionCounter::Request(const RequestGroup& group,
         if (group.role == Role::kPrefill) ++scores;
         if (group.role == Role::kPrefill || attention.chunk == 0) touch(p);
       }
-      CountScores(scores, 2 * size);  // Query times key, score times value.
+      // Query times key, score times value.
+      CountScores(scores, size + value);
       MoveScoreRow(group.role == Role::kDecode ? scores : group.context());
       work.activations_in += size * element_;
-      work.activations_out += size * element_;
+      work.activations_out += value * element_;
     }
   }
-  const auto width = [size](size_t rows) {
-    return static_cast<double>(rows) * 2 * size;
+  const auto width = [&](size_t rows) {
+    return static_cast<double>(rows) * (size + value);
   };
+  work.kv_read += width(old.size()) * cached_;
+  // Another layer made them, and keeps them.
+  if (attention.shared_kv) {
+    work.kv_read += width(fresh.size()) * cached_;
+    return;
+  }
   work.kv_write +=
       width(kv_heads.size()) * static_cast<double>(group.new_tokens) * cached_;
-  work.kv_read += width(old.size()) * cached_;
   if (group.role == Role::kDecode) {
     work.kv_read += width(fresh.size()) * cached_;
   } else {
@@ -151,142 +219,57 @@ void AttentionCounter::Request(const RequestGroup& group,
   }
 }
 
-void AttentionCounter::operator()(const LatentAttention& attention) {
-  const int64_t heads =
+void AttentionCounter::operator()(const CrossAttention& attention) {
+  const int64_t size = attention.head_size;
+  const auto query_heads =
       static_cast<int64_t>(QueryHeads(attention.query_heads).size());
-  const int64_t rank = attention.kv_lora_rank;
-  const int64_t rope = attention.rope_head_size;
-  const int64_t key = attention.nope_head_size + rope;
-  // Every rank makes the whole latent vectors.
-  tally_.Linear("latent_proj", "attention_quantize", tokens_,
-                attention.query_lora_rank + rank + rope, hidden_);
-  tally_.Norm("kv_latent_norm", tokens_, rank, false);
-  if (attention.query_lora_rank != 0) {
-    tally_.Norm("q_latent_norm", tokens_, attention.query_lora_rank, false);
-    tally_.Linear("q_proj", "q_quantize", tokens_, heads * key,
-                  attention.query_lora_rank);
-  } else {
-    // From the same input as the latent vectors, quantised once.
-    tally_.Gemm("q_proj", tokens_, heads * key, hidden_, tally_.Layer());
-  }
-  for (int64_t h = 0; h < heads; ++h) tally_.Move("rope", tokens_, rope, 1, 1);
-  tally_.Move("rope", tokens_, rope, 1, 1);  // The key that heads share.
-
-  Expand(attention, heads);
-  Absorb("absorb_q", heads, rank, attention.nope_head_size);
+  const auto kv_heads = static_cast<int64_t>(
+      KvHeads(attention.query_heads, attention.kv_heads).size());
+  tally_.Linear("q_proj", "attention_quantize", tokens_, query_heads * size,
+                hidden_);
+  NormHeads("qk_norm", attention.qk_norm, tokens_, query_heads, 0, size);
+  // A prompt's first tokens bring the encoder's positions.
+  int64_t rows = 0;
   for (const RequestGroup& group : pass_.groups()) {
+    if (group.role == Role::kDecode || group.prior_tokens > 0) continue;
     for (int64_t r = 0; r < group.request_count; ++r) {
-      if (group.role == Role::kDecode) {
-        Decode(group, attention, heads);
+      for (int64_t p = 0; p < group.encoder_tokens; ++p) ++rows;
+    }
+  }
+  if (rows > 0) {
+    tally_.Quantize("kv_quantize", rows, hidden_);
+    tally_.Gemm("encoder_kv_proj", rows, 2 * kv_heads * size, hidden_,
+                tally_.Layer());
+    NormHeads("encoder_k_norm", attention.qk_norm, rows, 0, kv_heads, size);
+  }
+  for (const RequestGroup& group : pass_.groups()) {
+    for (int64_t r = 0; r < group.request_count; ++r) Request(group, attention);
+  }
+  tally_.Linear("o_proj", "o_quantize", tokens_, hidden_, query_heads * size);
+}
+
+void AttentionCounter::Request(const RequestGroup& group,
+                               const CrossAttention& attention) {
+  if (group.encoder_tokens == 0) return;
+  ReferenceWork& work = tally_.Of("attention");
+  const int size = attention.head_size;
+  for (size_t q = 0; q < QueryHeads(attention.query_heads).size(); ++q) {
+    for (int64_t t = 0; t < group.new_tokens; ++t) {
+      CountScores(group.encoder_tokens, 2 * size);
+      MoveScoreRow(group.encoder_tokens);
+      work.activations_in += size * element_;
+      work.activations_out += size * element_;
+    }
+  }
+  for (size_t h = 0;
+       h < KvHeads(attention.query_heads, attention.kv_heads).size(); ++h) {
+    for (int64_t p = 0; p < group.encoder_tokens; ++p) {
+      if (group.role == Role::kPrefill && group.prior_tokens == 0) {
+        work.activations_in += 2 * size * element_;
+        work.kv_write += 2 * size * cached_;
       } else {
-        Prefill(group, attention, heads);
+        work.kv_read += 2 * size * cached_;
       }
-    }
-  }
-  Absorb("absorb_v", heads, attention.value_head_size, rank);
-  tally_.Linear("o_proj", "o_quantize", tokens_, hidden_,
-                heads * attention.value_head_size);
-}
-
-// Keys and values of every position of every prompt in one GEMM. The prefix's
-// latent vectors come from the cache, the others from this pass; narrow inputs
-// are made by a quantisation that reads both.
-void AttentionCounter::Expand(const LatentAttention& attention, int64_t heads) {
-  int64_t rows = 0, cached_rows = 0;
-  for (const RequestGroup& group : pass_.groups()) {
-    if (group.role == Role::kDecode) continue;
-    for (int64_t r = 0; r < group.request_count; ++r) {
-      for (int64_t p = 0; p < group.context(); ++p) {
-        ++rows;
-        if (p < group.prior_tokens) ++cached_rows;
-      }
-    }
-  }
-  if (rows == 0) return;
-  const int64_t rank = attention.kv_lora_rank;
-  tally_.Quantize("kv_quantize", rows, rank);
-  tally_.Gemm("kv_expand", rows,
-              heads * (attention.nope_head_size + attention.value_head_size),
-              rank, tally_.Layer());
-  const bool narrow = ElementSize(options_.formats.precision.activations) < 2;
-  ReferenceWork& reader = tally_.Of(narrow ? "kv_quantize" : "kv_expand");
-  for (int64_t c = 0; c < cached_rows * rank; ++c) {
-    reader.activations_in -= element_;
-    reader.kv_read += cached_;
-  }
-}
-
-void AttentionCounter::Absorb(const char* part, int64_t heads, int64_t outputs,
-                              int64_t inputs) {
-  int64_t tokens = 0;
-  for (const RequestGroup& group : pass_.groups()) {
-    if (group.role == Role::kDecode) tokens += group.total_new_tokens();
-  }
-  if (tokens == 0) return;
-  Tally::Operands operands = tally_.Wide();
-  operands.weights = options_.formats.precision.weights;
-  for (int64_t h = 0; h < heads; ++h) {
-    tally_.Gemm(part, tokens, outputs, inputs, operands);
-  }
-}
-
-// Scores over latent vector and rotated key, values over the latent vector; all
-// heads read the same ones.
-void AttentionCounter::Decode(const RequestGroup& group,
-                              const LatentAttention& attention, int64_t heads) {
-  ReferenceWork& work = tally_.Of("attention");
-  const int64_t rank = attention.kv_lora_rank;
-  const int64_t key = rank + attention.rope_head_size;
-  std::set<int64_t> positions;
-  for (int64_t t = 0; t < group.new_tokens; ++t) {
-    for (int64_t h = 0; h < heads; ++h) {
-      for (int64_t p = 0; p < group.context(); ++p) {
-        CountScores(1, key + rank);
-        positions.insert(p);
-      }
-      MoveScoreRow(group.context());
-      work.activations_in += static_cast<double>(key) * element_;
-      work.activations_out += static_cast<double>(rank) * element_;
-    }
-    work.kv_write += static_cast<double>(key) * cached_;
-  }
-  work.kv_read += static_cast<double>(positions.size()) *
-                  static_cast<double>(key) * cached_;
-}
-
-// Expanded keys and values by head, one rotated key a position for all heads.
-void AttentionCounter::Prefill(const RequestGroup& group,
-                               const LatentAttention& attention,
-                               int64_t heads) {
-  ReferenceWork& work = tally_.Of("attention");
-  const int64_t rope = attention.rope_head_size;
-  const int64_t value = attention.value_head_size;
-  const int64_t key = attention.nope_head_size + rope;
-  std::set<std::pair<int64_t, int64_t>> expanded;
-  std::set<int64_t> positions;
-  for (int64_t t = 0; t < group.new_tokens; ++t) {
-    for (int64_t h = 0; h < heads; ++h) {
-      for (int64_t p = 0; p <= group.prior_tokens + t; ++p) {
-        CountScores(1, key + value);
-        expanded.insert({h, p});
-        positions.insert(p);
-      }
-      MoveScoreRow(group.context());
-      work.activations_in += static_cast<double>(key) * element_;
-      work.activations_out += static_cast<double>(value) * element_;
-    }
-    work.kv_write +=
-        static_cast<double>(attention.kv_lora_rank + rope) * cached_;
-  }
-  work.activations_in +=
-      static_cast<double>(static_cast<int64_t>(expanded.size()) *
-                          (attention.nope_head_size + value)) *
-      element_;
-  for (int64_t p : positions) {
-    if (p < group.prior_tokens) {
-      work.kv_read += static_cast<double>(rope) * cached_;
-    } else {
-      work.activations_in += static_cast<double>(rope) * element_;
     }
   }
 }

@@ -1,9 +1,10 @@
 #include "tests/reference/reference_counter.h"
 
-#include <variant>
+#include <vector>
 
-#include "tests/reference/attention_counter.h"
-#include "tests/reference/expert_draws.h"
+#include "tests/reference/layer_counter.h"
+#include "tests/reference/stream_counter.h"
+#include "tests/toy/toy_models.h"
 
 namespace mansard::testing {
 namespace {
@@ -25,142 +26,135 @@ class Counter {
   }
 
   std::map<std::string, ReferenceWork> Run() {
-    Embedding();
-    bool first = true;
-    for (int index : graph_.spec().layer_kind_indexes) {
-      Layer(graph_.spec().layer_kinds[static_cast<size_t>(index)], first);
-      first = false;
+    Input();
+    LayerCounter layers(graph_, pass_, options_, spec_.residual_streams == 1,
+                        tally_);
+    for (int index : spec_.layer_kind_indexes) {
+      layers.Count(spec_.layer_kinds[static_cast<size_t>(index)]);
     }
-    tally_.Norm("final_norm", tokens_, hidden_, true);
-    Head();
-    return tally_.work();
-  }
-
- private:
-  void Layer(const LayerKind& kind, bool first) {
-    tally_.Norm(first ? "input_norm" : "attention_norm", tokens_, hidden_,
-                !first);
-    std::visit(AttentionCounter(pass_, options_, hidden_, tally_),
-               kind.attention);
-    if (!kind.parallel) {
-      AllReduce("attention_all_reduce");
-      tally_.Norm("ffn_norm", tokens_, hidden_, true);
-    }
-    std::visit([this](const auto& ffn) { FeedForward(ffn); },
-               kind.feed_forward);
-    // Both outputs are summed before the ranks are.
-    if (kind.parallel) tally_.Move("parallel_sum", tokens_, hidden_, 2, 1);
-    AllReduce("ffn_all_reduce");
-  }
-
-  void Embedding() {
-    ReferenceWork& work = tally_.Of("embedding");
-    for (int64_t t = 0; t < tokens_; ++t) {
-      for (int64_t h = 0; h < hidden_; ++h) {
-        work.weights += ElementSize(options_.formats.native);
-        work.activations_out += ElementSize(options_.formats.hidden);
-      }
-    }
-    AllReduce("embedding_all_reduce");
-  }
-
-  void AllReduce(const std::string& part) {
-    if (options_.tensor == 1) return;
-    tally_.Move(part, tokens_, hidden_, 1, 1);
-    for (int64_t e = 0; e < tokens_ * hidden_; ++e) {
-      tally_.Of(part).message += ElementSize(options_.formats.hidden);
-    }
-  }
-
-  // This rank's share of a width.
-  int64_t Mine(int64_t width) const {
-    int64_t mine = 0;
-    for (int64_t i = 0; i < width; ++i) {
-      if (i * options_.tensor / width == options_.rank) ++mine;
-    }
-    return mine;
-  }
-
-  void Activation(const std::string& part, int64_t rows, int64_t width,
-                  bool gated) {
-    tally_.Move(part, rows, width, gated ? 2 : 1, 1);
-    for (int64_t e = 0; e < rows * width; ++e) ++tally_.Of(part).exponentials;
-  }
-
-  void FeedForward(const model::DenseFeedForward& feed_forward) {
-    const int64_t width = Mine(feed_forward.intermediate_size);
-    tally_.Linear("up_proj", "ffn_quantize", tokens_,
-                  feed_forward.gated ? 2 * width : width, hidden_,
-                  feed_forward.bias);
-    Activation("activation", tokens_, width, feed_forward.gated);
-    tally_.Linear("down_proj", "down_quantize", tokens_, hidden_, width,
-                  feed_forward.bias);
-  }
-
-  // Router and top-k on every rank, each expert's width shared out.
-  void FeedForward(const model::MixtureOfExperts& moe) {
-    tally_.Gemm("router", tokens_, moe.expert_count, hidden_, tally_.Wide());
-    tally_.Move("top_k", tokens_, moe.expert_count, 1, 0);
-    for (int64_t e = 0; e < tokens_ * moe.expert_count; ++e) {
-      ++tally_.Of("top_k").exponentials;
-    }
-    const int64_t width = Mine(moe.expert_intermediate_size);
-    const int64_t rows = tokens_ * moe.experts_per_token;
-    // Experts read a token's vector from one matrix, routed or shared.
-    tally_.Quantize("ffn_quantize", tokens_, hidden_);
-    Experts("expert_up", moe, moe.gated ? 2 * width : width, hidden_,
-            moe.experts_per_token);
-    Activation("expert_activation", rows, width, moe.gated);
-    tally_.Quantize("expert_down_quantize", rows, width);
-    Experts("expert_down", moe, hidden_, width, 1);
-    tally_.Move("combine", tokens_, hidden_, moe.experts_per_token, 1);
-    if (moe.shared_intermediate_size == 0) return;
-    const int64_t shared = Mine(moe.shared_intermediate_size);
-    tally_.Gemm("shared_up", tokens_, moe.gated ? 2 * shared : shared, hidden_,
-                tally_.Layer());
-    Activation("shared_activation", tokens_, shared, moe.gated);
-    tally_.Linear("shared_down", "shared_down_quantize", tokens_, hidden_,
-                  shared);
-    tally_.Move("shared_sum", tokens_, hidden_, 2, 1);
-  }
-
-  // One product for each routed row; `sharers` rows in a row read one input.
-  void Experts(const std::string& part, const model::MixtureOfExperts& moe,
-               int64_t outputs, int64_t inputs, int sharers) {
-    ReferenceWork& work = tally_.Of(part);
-    const int64_t rows = tokens_ * moe.experts_per_token;
-    Touched one_expert(outputs, inputs), out(rows, outputs);
-    Touched in(rows / sharers, inputs);
-    for (int64_t row = 0; row < rows; ++row) {
-      for (int64_t n = 0; n < outputs; ++n) {
-        out.Mark(row, n);
-        for (int64_t k = 0; k < inputs; ++k) {
-          ++work.multiply_adds;
-          in.Mark(row / sharers, k);
-          one_expert.Mark(n, k);
-        }
-      }
-    }
-    const Tally::Operands operands = tally_.Layer();
-    work.weights += DistinctExperts(pass_.routing(), tokens_,
-                                    moe.experts_per_token, moe.expert_count) *
-                    one_expert.WeightBytes(operands.weights);
-    work.activations_in += in.ActivationBytes(operands.input);
-    work.activations_out += out.ActivationBytes(operands.output);
-  }
-
-  void Head() {
+    Output(layers, spec_.final_norm);
     int64_t positions = 0;
     for (const RequestGroup& group : pass_.groups()) {
       for (int64_t r = 0; r < group.request_count; ++r) {
         positions += group.role == Role::kPrefill ? 1 : group.new_tokens;
       }
     }
-    int64_t padded = graph_.spec().vocabulary_size;
-    while (padded % options_.tensor != 0) ++padded;
-    tally_.Gemm("lm_head", positions, padded / options_.tensor, hidden_,
+    Head(positions);
+    return tally_.work();
+  }
+
+  // One run of a module.
+  std::map<std::string, ReferenceWork> RunModule() {
+    Lookup("draft_embedding", TableWidth());
+    ToHidden();
+    const int vectors = 2 * (spec_.norm_bias ? 2 : 1);
+    const int streams = spec_.residual_streams;
+    // The embedding, and each stream of the hidden state.
+    tally_.Norm("draft_norms", tokens_ * (1 + streams), hidden_, false,
+                vectors);
+    if (streams == 1) {
+      tally_.Gemm("draft_proj", tokens_, hidden_, 2 * hidden_, tally_.Wide());
+    } else {
+      tally_.Gemm("draft_proj", tokens_, hidden_, hidden_, tally_.Wide());
+      tally_.Gemm("draft_proj", tokens_ * streams, hidden_, hidden_,
+                  tally_.Wide());
+    }
+    LayerCounter layers(graph_, pass_, options_, false, tally_);
+    for (int index : spec_.mtp.layer_kind_indexes) {
+      layers.Count(spec_.layer_kinds[static_cast<size_t>(index)]);
+    }
+    Output(layers, true);
+    int64_t requests = 0;
+    for (const RequestGroup& group : pass_.groups()) {
+      requests += group.request_count;
+    }
+    Head(requests);
+    return tally_.work();
+  }
+
+ private:
+  int64_t TableWidth() const {
+    return spec_.embedding_size == 0 ? hidden_ : spec_.embedding_size;
+  }
+
+  // A row of a table a token, on the rank that has it.
+  void Lookup(const std::string& part, int64_t width) {
+    ReferenceWork& work = tally_.Of(part);
+    for (int64_t t = 0; t < tokens_; ++t) {
+      for (int64_t h = 0; h < width; ++h) {
+        work.weights += ElementSize(options_.formats.native);
+        work.activations_out += ElementSize(options_.formats.hidden);
+      }
+    }
+    tally_.AllReduce("embedding_all_reduce", tokens_, width, options_.tensor);
+  }
+
+  void ToHidden() {
+    if (spec_.embedding_size == 0) return;
+    tally_.Gemm("embedding_proj", tokens_, hidden_, TableWidth(),
                 tally_.Wide());
-    tally_.Move("sampling", positions, graph_.spec().vocabulary_size, 1, 0);
+  }
+
+  void Input() {
+    Lookup("embedding", TableWidth());
+    ToHidden();
+    if (spec_.position_rows != 0) {
+      tally_.Move("position_embedding", tokens_, hidden_, 1, 1);
+      // Each row once at most.
+      for (int64_t t = 0; t < tokens_ && t < spec_.position_rows; ++t) {
+        for (int64_t h = 0; h < hidden_; ++h) {
+          tally_.Of("position_embedding").weights +=
+              ElementSize(options_.formats.native);
+        }
+      }
+    }
+    if (spec_.embedding_norm) {
+      tally_.Norm("embedding_norm", tokens_, hidden_, false,
+                  spec_.norm_bias ? 2 : 1);
+    }
+    if (spec_.layer_input_size != 0) LayerInputs();
+    if (spec_.residual_streams > 1) Streams().Start("embedding_streams");
+  }
+
+  // For every layer a vector from a table and one from the embedding, the
+  // latter normed.
+  void LayerInputs() {
+    int64_t layers = 0, width = 0;
+    for (size_t i = 0; i < spec_.layer_kind_indexes.size(); ++i) {
+      ++layers;
+      width += spec_.layer_input_size;
+    }
+    Lookup("layer_input_embedding", width);
+    tally_.Gemm("layer_input_proj", tokens_, width, hidden_, tally_.Wide());
+    tally_.NormThenAdd("layer_input_norm", tokens_ * layers,
+                       spec_.layer_input_size, spec_.norm_bias ? 2 : 1);
+  }
+
+  StreamCounter Streams() {
+    return {tokens_, hidden_, spec_.residual_streams, tally_};
+  }
+
+  void Output(LayerCounter& layers, bool norm) {
+    if (spec_.residual_streams > 1) {
+      Streams().Collapse("final_stream_weights", "final_stream_mix", false);
+    }
+    if (norm) {
+      layers.Norm("final_norm", layers.open());
+    } else if (layers.open()) {
+      tally_.Move("ffn_residual", tokens_, hidden_, 2, 1);
+    }
+  }
+
+  void Head(int64_t positions) {
+    if (spec_.embedding_size != 0) {
+      tally_.Gemm("lm_head_proj", positions, TableWidth(), hidden_,
+                  tally_.Wide());
+    }
+    int64_t padded = spec_.vocabulary_size;
+    while (padded % options_.tensor != 0) ++padded;
+    tally_.Gemm("lm_head", positions, padded / options_.tensor, TableWidth(),
+                tally_.Wide(), spec_.head_bias);
+    tally_.Move("sampling", positions, spec_.vocabulary_size, 1, 0);
     if (options_.tensor == 1) return;
     ReferenceWork& gather = tally_.Of("logits_all_gather");
     const double size = ElementSize(options_.formats.hidden);
@@ -172,19 +166,59 @@ class Counter {
   }
 
   const model::ModelGraph& graph_;
+  const model::ModelGraphSpec& spec_ = graph_.spec();
   const model::ForwardPass& pass_;
   const ReferenceOptions& options_;
-  const int64_t hidden_ = graph_.spec().hidden_size;
+  const int64_t hidden_ = spec_.hidden_size;
   Tally tally_;
   int64_t tokens_ = 0;
 };
+
+// The decodes as a module sees them: at first all new tokens; in further runs
+// one more, beyond everything the module has seen.
+model::ForwardPass ModulePass(const model::ForwardPass& pass,
+                              int64_t earlier_runs,
+                              const model::ModelGraph& graph) {
+  model::RequestGroups groups;
+  for (RequestGroup group : pass.groups()) {
+    if (group.role != Role::kDecode) continue;
+    for (int64_t run = 0; run < earlier_runs; ++run) {
+      group.prior_tokens += group.new_tokens;
+      group.new_tokens = 1;
+    }
+    groups.push_back(group);
+  }
+  model::Violations violations;
+  return *BuildPass(groups).WithRouting(pass.routing(), graph.ExpertCount(),
+                                        violations);
+}
 
 }  // namespace
 
 std::map<std::string, ReferenceWork> CountPass(
     const model::ModelGraph& graph, const model::ForwardPass& pass,
     const ReferenceOptions& options) {
-  return Counter(graph, pass, options).Run();
+  std::map<std::string, ReferenceWork> all =
+      Counter(graph, pass, options).Run();
+  std::vector<int64_t> runs(static_cast<size_t>(graph.spec().mtp.modules));
+  for (int draft = 0; draft < pass.drafting().draft_tokens; ++draft) {
+    int64_t& earlier = runs[static_cast<size_t>(draft) % runs.size()];
+    const model::ForwardPass run = ModulePass(pass, earlier, graph);
+    ++earlier;
+    for (const auto& [part, work] : Counter(graph, run, options).RunModule()) {
+      ReferenceWork& sum = all["draft." + part];
+      sum.multiply_adds += work.multiply_adds;
+      sum.exponentials += work.exponentials;
+      sum.vector_operations += work.vector_operations;
+      sum.weights += work.weights;
+      sum.kv_read += work.kv_read;
+      sum.kv_write += work.kv_write;
+      sum.activations_in += work.activations_in;
+      sum.activations_out += work.activations_out;
+      sum.message += work.message;
+    }
+  }
+  return all;
 }
 
 }  // namespace mansard::testing

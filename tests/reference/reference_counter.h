@@ -13,10 +13,10 @@
 namespace mansard::testing {
 
 // Work of one rank by part ("qkv_proj", "attention", ...), summed over layers
-// and groups. Norms take the residual add with them. The rank holds the KV
-// heads that its query heads use, however many ranks share one; latent vectors
-// and the router are on every rank. Of the embedding, the bytes of all ranks'
-// rows.
+// and groups; of modules that draft apart ("draft.qkv_proj"). Norms take the
+// residual add with them. The rank holds the KV heads that its query heads use,
+// however many ranks share one; latent vectors and the router are on every
+// rank. Of the embeddings, the bytes of all ranks' rows.
 std::map<std::string, ReferenceWork> CountPass(const model::ModelGraph& graph,
                                                const model::ForwardPass& pass,
                                                const ReferenceOptions& options);

@@ -61,7 +61,7 @@ void AddDense(std::vector<NamedGraph>& graphs) {
     rich.head_size = 5;
     rich.qkv_bias = true;
     rich.output_bias = kv_heads == 2;
-    rich.qk_norm = true;
+    rich.qk_norm = model::QkNorm::kPerHead;
     GroupedQueryAttention window = rich;
     window.sliding_window = 3;
     const FeedForward ffn = Dense(kv_heads != 1, true);
@@ -83,11 +83,16 @@ void AddChunked(std::vector<NamedGraph>& graphs) {
 }
 
 void AddParallel(std::vector<NamedGraph>& graphs) {
-  graphs.push_back(
-      Graph("parallel",
-            {{"parallel", Grouped(4), Dense(false, true), true},
-             {"experts", Grouped(1), Experts(4, 1, 0, true), true}},
-            {0, 1, 0}));
+  graphs.push_back(Graph("parallel",
+                         {{.name = "parallel",
+                           .attention = Grouped(4),
+                           .feed_forward = Dense(false, true),
+                           .parallel = true},
+                          {.name = "experts",
+                           .attention = Grouped(1),
+                           .feed_forward = Experts(4, 1, 0, true),
+                           .parallel = true}},
+                         {0, 1, 0}));
 }
 
 void AddExperts(std::vector<NamedGraph>& graphs) {
@@ -110,6 +115,41 @@ void AddLatent(std::vector<NamedGraph>& graphs) {
                          {0, 1}));
 }
 
+// One a rule; biases and gates otherwise than the toys have them; beside an
+// attention; alone.
+void AddRecurrent(std::vector<NamedGraph>& graphs) {
+  const auto layer = [](const model::RecurrentMixer& mixer) {
+    return LayerKind{.name = "recurrent",
+                     .feed_forward = Dense(true, false),
+                     .recurrent = mixer};
+  };
+  for (const auto& [name, rule] :
+       {std::pair{"decay", model::StateRule::kDecay},
+        std::pair{"gated delta", model::StateRule::kGatedDelta},
+        std::pair{"key-gated delta", model::StateRule::kKeyGatedDelta},
+        std::pair{"mamba", model::StateRule::kMamba},
+        std::pair{"mamba 2", model::StateRule::kMamba2}}) {
+    model::RecurrentMixer mixer = TinyMixer(rule);
+    graphs.push_back(
+        Graph(name, {layer(mixer), {"dense", Grouped(2), Dense(true, false)}},
+              {0, 1, 0}));
+    mixer.projection_bias = true;
+    mixer.conv_bias = mixer.conv_kernel != 0 && !mixer.conv_bias;
+    mixer.inner_norms = false;
+    mixer.gate = model::OutputGate::kNone;
+    mixer.gate_rank = 0;
+    mixer.output_norm = model::QkNorm::kUnweighted;
+    graphs.push_back(
+        Graph(absl::StrCat(name, ", biases, no gate"), {layer(mixer)}, {0}));
+    graphs.back().spec.native_precision.state = model::Format::kFp32;
+  }
+  NamedGraph beside{"mamba 2 beside attention", TinySideBySideGraph()};
+  beside.spec.layer_kinds[0].recurrent->output_norm = model::QkNorm::kNone;
+  beside.spec.layer_kinds[0].recurrent->key_heads = 1;
+  graphs.push_back(beside);
+  graphs.push_back({"mamba 2 alone", TinyPureMambaGraph()});
+}
+
 }  // namespace
 
 std::vector<NamedGraph> ReferenceGraphs() {
@@ -119,6 +159,9 @@ std::vector<NamedGraph> ReferenceGraphs() {
   AddParallel(graphs);
   AddExperts(graphs);
   AddLatent(graphs);
+  AddAttentionKinds(graphs);
+  AddRecurrent(graphs);
+  AddFlows(graphs);
   return graphs;
 }
 

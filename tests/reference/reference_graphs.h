@@ -15,11 +15,23 @@ struct NamedGraph {
   model::ModelGraphSpec spec;
 };
 
-// Fifteen; a vocabulary that divides nothing, four query heads.
+// A vocabulary that divides nothing, four query heads.
 std::vector<NamedGraph> ReferenceGraphs();
 
 // Nine; prompts and decodes with and without a prefix, drafts, a mix.
 std::vector<model::ForwardPass> ReferencePasses();
+
+// What the second file adds to the grid: further attention kinds, those with
+// cross-attention included.
+void AddAttentionKinds(std::vector<NamedGraph>& graphs);
+std::vector<NamedGraph> ReferenceCrossGraphs();
+
+// What the third file adds: flows through a layer, and what stands around the
+// layers.
+void AddFlows(std::vector<NamedGraph>& graphs);
+
+// Five with positions of an encoder.
+std::vector<model::ForwardPass> ReferenceEncoderPasses();
 
 // A prompt with a prefix, single decodes and drafts in one pass.
 model::ForwardPass MixedReferencePass();

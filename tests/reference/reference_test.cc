@@ -22,22 +22,29 @@ using model::Format;
 using model::Op;
 
 // Part names carry the layer kind and group: "layers.dense.attention[1]".
+// Modules' parts are apart: "draft.attention".
 std::string PartOf(const Op& op, const model::ModelGraph& graph) {
   std::string name = model::OpName(op, graph);
   name = name.substr(name.rfind('.') + 1);
-  return name.substr(0, name.find('['));
+  return (op.draft ? "draft." : "") + name.substr(0, name.find('['));
 }
 
 struct ByteWork {
   double flops = 0, special = 0, weights = 0, kv_read = 0, kv_write = 0;
   double in = 0, out = 0, message = 0;
+  double vector = 0;  // Of convolutions and recurrent states.
 };
 
 std::ostream& operator<<(std::ostream& os, const ByteWork& w) {
   return os << "flops " << w.flops << " special " << w.special << " weights "
             << w.weights << " kv " << w.kv_read << "/" << w.kv_write << " act "
-            << w.in << "/" << w.out << " message " << w.message;
+            << w.in << "/" << w.out << " message " << w.message << " vector "
+            << w.vector;
 }
+
+// Fifteen of attentions and feed-forwards, ten of further attentions, twelve of
+// recurrent mixers, eighteen of flows.
+constexpr int kGraphs = 15 + 10 + 12 + 18;
 
 using WorkByPart = std::map<std::string, ByteWork>;
 
@@ -58,6 +65,10 @@ WorkByPart Lowered(const model::Target& target,
     sum.in += n * op.work.activations_in.value();
     sum.out += n * op.work.activations_out.value();
     sum.message += n * op.work.message.value();
+    const bool counts_vector = op.kind == model::OpKind::kConvolution ||
+                               op.kind == model::OpKind::kStateUpdate ||
+                               op.kind == model::OpKind::kStateScan;
+    sum.vector += counts_vector ? n * op.work.vector.value() : 0;
   }
   return sums;
 }
@@ -69,8 +80,10 @@ WorkByPart Reference(const model::Target& target,
   for (const auto& [part, work] :
        CountPass(target.graph(), pass,
                  {target.formats(), target.fusion().attention, tensor, rank})) {
-    // The table's rows are looked up once over all ranks.
-    const double sharers = part == "embedding" ? tensor : 1;
+    // The tables' rows are looked up once over all ranks.
+    const bool table = part == "embedding" || part == "layer_input_embedding" ||
+                       part == "draft.draft_embedding";
+    const double sharers = table ? tensor : 1;
     sums[part] = {2.0 * static_cast<double>(work.multiply_adds),
                   static_cast<double>(work.exponentials),
                   work.weights / sharers,
@@ -78,14 +91,17 @@ WorkByPart Reference(const model::Target& target,
                   work.kv_write,
                   work.activations_in,
                   work.activations_out,
-                  work.message};
+                  work.message,
+                  static_cast<double>(work.vector_operations)};
   }
   return sums;
 }
 
 // Expected numbers of experts are no whole numbers: rounding is allowed there.
 bool SameWeights(const std::string& part, double actual, double expected) {
-  if (part != "expert_up" && part != "expert_down") return actual == expected;
+  const bool experts = part.find("expert_up") != std::string::npos ||
+                       part.find("expert_down") != std::string::npos;
+  if (!experts) return actual == expected;
   return std::abs(actual - expected) <= 1e-12 * expected;
 }
 
@@ -99,7 +115,8 @@ void ExpectSame(const WorkByPart& actual, const WorkByPart& expected) {
     const bool same = a.flops == e.flops && a.special == e.special &&
                       SameWeights(part, a.weights, e.weights) &&
                       a.kv_read == e.kv_read && a.kv_write == e.kv_write &&
-                      a.in == e.in && a.out == e.out && a.message == e.message;
+                      a.in == e.in && a.out == e.out &&
+                      a.message == e.message && a.vector == e.vector;
     EXPECT_TRUE(same) << part << "\n  lowered: " << a << "\n  counted: " << e;
   }
 }
@@ -152,12 +169,14 @@ TEST(Reference, ClosedFormsAreExact) {
       }
     }
   }
-  EXPECT_EQ(compared, 15 * (1 + 2 + 4) * 2 * 9);
+  EXPECT_EQ(compared, kGraphs * (1 + 2 + 4) * 2 * 9);
 }
 
 // Scales and packed elements, of operands at their own widths: every format as
 // weights alone, as weights and GEMM inputs, and as KV cache.
 TEST(Reference, StorageFormatsAreExact) {
+  const std::vector<model::ForwardPass> passes = {
+      MixedReferencePass(), BuildPass({{model::Role::kPrefill, 2, 3, 4}})};
   int compared = 0;
   for (const NamedGraph& graph : ReferenceGraphs()) {
     for (Format format : model::AllFormats()) {
@@ -165,7 +184,7 @@ TEST(Reference, StorageFormatsAreExact) {
            {Storage{.weights = format},
             Storage{.weights = format, .activations = format},
             Storage{.kv_cache = format}}) {
-        compared += CompareOn(graph, 4, storage, ReferencePasses());
+        compared += CompareOn(graph, 4, storage, passes);
       }
     }
     // Mixed, and unsharded.
@@ -173,7 +192,47 @@ TEST(Reference, StorageFormatsAreExact) {
         graph, 1, {.weights = Format::kNvfp4, .kv_cache = Format::kFp8E4m3},
         ReferencePasses());
   }
-  EXPECT_EQ(compared, 15 * (model::kFormatCount * 3 * 4 + 1) * 9);
+  EXPECT_EQ(compared, kGraphs * (model::kFormatCount * 3 * 4 * 2 + 9));
+}
+
+// Prompts longer than any rule's chunk, with and without a prefix.
+TEST(Reference, RecurrentStatesCrossChunks) {
+  const std::vector<model::ForwardPass> passes = {
+      PrefillPass(1, 300), BuildPass({{model::Role::kPrefill, 2, 70, 3}})};
+  int compared = 0;
+  for (const NamedGraph& graph : ReferenceGraphs()) {
+    const bool recurrent = graph.spec.layer_kinds[0].recurrent.has_value();
+    if (recurrent) compared += CompareOn(graph, 2, {}, passes);
+  }
+  EXPECT_EQ(compared, 12 * 2 * 2);
+}
+
+// Fewer drafts than modules, and modules that are used again; beside prompts,
+// which stay out.
+TEST(Reference, ModulesDraftAfterThePass) {
+  int compared = 0;
+  for (const NamedGraph& graph : ReferenceGraphs()) {
+    const int modules = graph.spec.mtp.modules;
+    if (modules == 0) continue;
+    std::vector<model::ForwardPass> passes;
+    for (int drafts : {1, 2, 5}) {
+      for (const model::ForwardPass& pass : ReferencePasses()) {
+        if (pass.phase() == model::Phase::kPrefill) continue;
+        model::Violations violations;
+        passes.push_back(
+            *pass.WithDrafting({.draft_tokens = drafts}, modules, violations));
+      }
+    }
+    for (int tensor : {1, 2, 4}) {
+      for (const Storage& storage :
+           {Storage{}, Storage{.weights = Format::kFp8E4m3,
+                       .activations = Format::kFp8E4m3,
+                       .kv_cache = Format::kFp8E4m3}}) {
+        compared += CompareOn(graph, tensor, storage, passes);
+      }
+    }
+  }
+  EXPECT_EQ(compared, 3 * (1 + 2 + 4) * 2 * 3 * 5);
 }
 
 TEST(Reference, UnfusedAttentionMovesItsScores) {
@@ -181,7 +240,38 @@ TEST(Reference, UnfusedAttentionMovesItsScores) {
   for (const NamedGraph& graph : ReferenceGraphs()) {
     compared += CompareOn(graph, 2, {}, ReferencePasses(), true);
   }
-  EXPECT_EQ(compared, 15 * 2 * 9);
+  EXPECT_EQ(compared, kGraphs * 2 * 9);
+}
+
+// With an encoder's positions: computed with a prompt's first tokens, cached
+// after.
+TEST(Reference, CrossAttentionSeesTheEncoder) {
+  int compared = 0;
+  for (const NamedGraph& graph : ReferenceCrossGraphs()) {
+    for (int tensor : {1, 2, 4}) {
+      for (const Storage& storage :
+           {Storage{}, Storage{.kv_cache = Format::kFp8E4m3},
+            Storage{.weights = Format::kFp8E4m3,
+            .activations = Format::kFp8E4m3}}) {
+        compared += CompareOn(graph, tensor, storage, ReferenceEncoderPasses());
+      }
+    }
+    compared += CompareOn(graph, 1, {}, ReferenceEncoderPasses(), true);
+  }
+  EXPECT_EQ(compared, 2 * ((1 + 2 + 4) * 3 + 1) * 5);
+}
+
+// Where layers and cache share a narrow format, an indexer's products do too.
+TEST(Reference, IndexersComputeInTheCachesFormat) {
+  int compared = 0;
+  for (const NamedGraph& graph : ReferenceGraphs()) {
+    compared += CompareOn(graph, 2,
+                          {.weights = Format::kFp8E4m3,
+                           .activations = Format::kFp8E4m3,
+                           .kv_cache = Format::kFp8E4m3},
+                          ReferencePasses());
+  }
+  EXPECT_EQ(compared, kGraphs * 2 * 9);
 }
 
 // Tokens in turn, and a histogram that leaves experts out.

@@ -106,6 +106,29 @@ void Tally::Move(const std::string& part, int64_t rows, int64_t columns,
   }
 }
 
+void Tally::AllReduce(const std::string& part, int64_t rows, int64_t columns,
+                      int tensor) {
+  if (tensor == 1) return;
+  Move(part, rows, columns, 1, 1);
+  for (int64_t e = 0; e < rows * columns; ++e) {
+    work_[part].message += ElementSize(formats_.hidden);
+  }
+}
+
+void Tally::Activation(const std::string& part, int64_t rows, int64_t columns,
+                       bool gated) {
+  Move(part, rows, columns, gated ? 2 : 1, 1);
+  for (int64_t e = 0; e < rows * columns; ++e) ++work_[part].exponentials;
+}
+
+void Tally::NormThenAdd(const std::string& part, int64_t rows, int64_t columns,
+                        int vectors) {
+  Move(part, rows, columns, 2, 1);
+  for (int64_t c = 0; c < columns * vectors; ++c) {
+    work_[part].weights += ElementSize(formats_.native);
+  }
+}
+
 void Tally::Norm(const std::string& part, int64_t rows, int64_t columns,
                  bool residual, int vectors) {
   const int matrices = residual ? 2 : 1;

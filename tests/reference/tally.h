@@ -22,6 +22,8 @@ struct ReferenceOptions {
 struct ReferenceWork {
   int64_t multiply_adds = 0;  // On tensor units; two operations each.
   int64_t exponentials = 0;   // Attention's, the activation's, the router's.
+  // Of convolutions and recurrent states; the others' are approximate.
+  int64_t vector_operations = 0;
   double weights = 0;
   double kv_read = 0;
   double kv_write = 0;
@@ -78,9 +80,18 @@ class Tally {
   // Elements of the residual stream's format, `reads` and `writes` times.
   void Move(const std::string& part, int64_t rows, int64_t columns, int reads,
             int writes);
+  // The sum over `tensor` ranks of rows x columns; nothing for one rank.
+  void AllReduce(const std::string& part, int64_t rows, int64_t columns,
+                 int tensor);
+  // SiLU or the like over rows x columns, gated: of twice as many.
+  void Activation(const std::string& part, int64_t rows, int64_t columns,
+                  bool gated);
   // A norm with `vectors` scale vectors of `columns`.
   void Norm(const std::string& part, int64_t rows, int64_t columns,
             bool residual, int vectors = 1);
+  // A norm of a branch, added to the residual.
+  void NormThenAdd(const std::string& part, int64_t rows, int64_t columns,
+                   int vectors);
 
  private:
   model::PassFormats formats_;

@@ -9,10 +9,10 @@
 namespace mansard::model {
 
 inline GroupedQueryAttention& GroupedOf(LayerKind& kind) {
-  return std::get<GroupedQueryAttention>(kind.attention);
+  return std::get<GroupedQueryAttention>(*kind.attention);
 }
 inline const GroupedQueryAttention& GroupedOf(const LayerKind& kind) {
-  return std::get<GroupedQueryAttention>(kind.attention);
+  return std::get<GroupedQueryAttention>(*kind.attention);
 }
 inline DenseFeedForward& DenseOf(LayerKind& kind) {
   return std::get<DenseFeedForward>(kind.feed_forward);

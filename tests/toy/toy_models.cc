@@ -59,6 +59,118 @@ model::ModelGraphSpec TinyLatentGraph() {
   return spec;
 }
 
+model::RecurrentMixer TinyMixer(model::StateRule rule) {
+  model::RecurrentMixer mixer{.rule = rule,
+                              .heads = 4,
+                              .key_heads = 2,
+                              .key_size = 3,
+                              .value_size = 2,
+                              .conv_kernel = 4,
+                              .output_norm = model::QkNorm::kPerHead};
+  switch (rule) {
+    case model::StateRule::kDecay:
+      mixer.key_heads = 4;
+      mixer.conv_kernel = 0;
+      mixer.output_norm = model::QkNorm::kAllHeads;
+      break;
+    case model::StateRule::kGatedDelta:
+      break;
+    case model::StateRule::kKeyGatedDelta:
+      mixer.key_heads = 4;
+      mixer.gate = model::OutputGate::kLowRank;
+      mixer.gate_rank = 5;
+      mixer.decay_rank = 3;
+      break;
+    case model::StateRule::kMamba:
+      mixer.heads = 8;
+      mixer.key_heads = 1;
+      mixer.value_size = 1;
+      mixer.conv_bias = true;
+      mixer.decay_rank = 2;
+      mixer.output_norm = model::QkNorm::kNone;
+      mixer.inner_norms = true;
+      break;
+    case model::StateRule::kMamba2:
+      mixer.conv_bias = true;
+      mixer.output_norm = model::QkNorm::kAllHeads;
+      break;
+  }
+  return mixer;
+}
+
+model::ModelGraphSpec TinyRecurrentGraph(model::StateRule rule) {
+  model::ModelGraphSpec spec = TinyGraph();
+  spec.layer_kinds.push_back(spec.layer_kinds[0]);
+  spec.layer_kinds[1].name = "recurrent";
+  spec.layer_kinds[1].attention.reset();
+  spec.layer_kinds[1].recurrent = TinyMixer(rule);
+  spec.layer_kind_indexes = {1, 1, 0};
+  return spec;
+}
+
+model::ModelGraphSpec TinySideBySideGraph() {
+  model::ModelGraphSpec spec = TinyGraph();
+  spec.layer_kinds[0].recurrent = TinyMixer(model::StateRule::kMamba2);
+  spec.native_precision.state = model::Format::kFp32;
+  return spec;
+}
+
+model::ModelGraphSpec TinyPureMambaGraph() {
+  model::ModelGraphSpec spec = TinySideBySideGraph();
+  spec.layer_kinds[0].name = "mamba2";
+  spec.layer_kinds[0].attention.reset();
+  spec.layer_kinds[0].feed_forward = model::NoFeedForward{};
+  return spec;
+}
+
+model::ModelGraphSpec TinyStreamsGraph() {
+  model::ModelGraphSpec spec = TinyMoeGraph();
+  spec.residual_streams = 4;
+  return spec;
+}
+
+model::ModelGraphSpec TinyDraftingGraph() {
+  model::ModelGraphSpec spec = TinyGraph();
+  spec.layer_kinds.push_back(TinyMoeGraph().layer_kinds[0]);
+  spec.mtp.modules = 1;
+  spec.mtp.layer_kind_indexes = {1};
+  return spec;
+}
+
+model::ModelGraphSpec TinyFlowsGraph() {
+  model::ModelGraphSpec spec = TinyGraph();
+  spec.layer_kinds.resize(3, spec.layer_kinds[0]);
+  spec.layer_kinds[0].name = "after";
+  spec.layer_kinds[0].norms = model::NormPlacement::kAfter;
+  spec.layer_kinds[1].name = "both";
+  spec.layer_kinds[1].norms = model::NormPlacement::kBoth;
+  spec.layer_kinds[2].name = "parallel";
+  spec.layer_kinds[2].parallel = true;
+  spec.layer_kinds[2].parallel_norms = true;
+  spec.layer_kind_indexes = {0, 1, 2, 0};
+  spec.norm_bias = true;
+  spec.position_rows = 1000;
+  spec.layer_input_size = 3;
+  spec.layer_input_rows = 40;
+  return spec;
+}
+
+model::ModelGraphSpec TinyLatentMoeGraph() {
+  model::ModelGraphSpec spec = TinyGraph();
+  spec.layer_kinds.push_back(TinyMoeGraph().layer_kinds[0]);
+  spec.layer_kinds[0].feed_forward = model::NoFeedForward{};
+  spec.layer_kinds[1].attention.reset();
+  auto& experts =
+      std::get<model::MixtureOfExperts>(spec.layer_kinds[1].feed_forward);
+  experts.latent_size = 8;
+  experts.latent_norm = true;
+  experts.router_bias = true;
+  experts.expert_bias = true;
+  experts.shared_expert_gate = true;
+  spec.layer_kind_indexes = {0, 1, 0, 1};
+  return spec;
+}
+
 std::shared_ptr<const model::ModelGraph> BuildGraph(
     model::ModelGraphSpec spec) {
   model::Violations violations;
@@ -89,8 +201,7 @@ model::Target BuildTarget(const model::TargetSpec& spec) {
   return *std::move(target);
 }
 
-model::ForwardPass BuildPass(std::vector<model::RequestGroup> groups,
-                             int64_t max_context) {
+model::ForwardPass BuildPass(model::RequestGroups groups, int64_t max_context) {
   model::Violations violations;
   return Require(
       model::ForwardPass::Create(std::move(groups), max_context, violations),

@@ -19,6 +19,28 @@ model::ModelGraphSpec TinyMoeGraph();
 // of 3 + 2, values of 4.
 model::ModelGraphSpec TinyLatentGraph();
 
+// A small mixer of the rule with every part that the rule's models have: four
+// heads (Mamba: eight channels), states of 3 x 2 (Mamba: 3 x 1), convolutions
+// where there are any 4 wide.
+model::RecurrentMixer TinyMixer(model::StateRule rule);
+// Two layers with that mixer and TinyGraph's feed-forward, then TinyGraph's.
+model::ModelGraphSpec TinyRecurrentGraph(model::StateRule rule);
+// TinyGraph with a Mamba 2 mixer beside each attention, its state in fp32.
+model::ModelGraphSpec TinySideBySideGraph();
+// Layers of a Mamba 2 mixer and nothing else: no cache grows.
+model::ModelGraphSpec TinyPureMambaGraph();
+
+// TinyMoeGraph with four residual streams.
+model::ModelGraphSpec TinyStreamsGraph();
+// TinyGraph and a module that drafts, a layer with TinyMoeGraph's experts.
+model::ModelGraphSpec TinyDraftingGraph();
+// TinyGraph's layers with norms after, on both sides, and parallel with two;
+// LayerNorms, a second embedding of 3 and a position table.
+model::ModelGraphSpec TinyFlowsGraph();
+// A layer an attention, then a layer of experts: latent, with a norm on the way
+// back, biases, and gated shared experts.
+model::ModelGraphSpec TinyLatentMoeGraph();
+
 // The graph, or the end of the test process with what is wrong.
 std::shared_ptr<const model::ModelGraph> BuildGraph(model::ModelGraphSpec spec);
 
@@ -29,7 +51,7 @@ model::TargetSpec TargetOn(
 
 model::Target BuildTarget(const model::TargetSpec& spec);
 
-model::ForwardPass BuildPass(std::vector<model::RequestGroup> groups,
+model::ForwardPass BuildPass(model::RequestGroups groups,
                              int64_t max_context = 1'000'000);
 
 // Decode of `requests` sequences of `context` tokens, one new each.

@@ -28,6 +28,9 @@ absl::StatusOr<Answer> RunModelList(const Session& session,
 absl::StatusOr<Answer> RunModelGet(const Session& session,
                                    const Arguments& arguments,
                                    const Style& style);
+absl::StatusOr<Answer> RunModelDiff(const Session& session,
+                                    const Arguments& arguments,
+                                    const Style& style);
 absl::StatusOr<Answer> RunHardwareList(const Session& session,
                                        const Arguments& arguments,
                                        const Style& style);

@@ -182,6 +182,7 @@ void FillTarget(const EstimateFlags& flags, v1::Target* target) {
   precision->set_weights(flags.weights);
   precision->set_activations(flags.activations);
   precision->set_kv_cache(flags.kv);
+  precision->set_state(flags.state);
   target->set_kernel_stack(flags.stack);
   target->set_fabric(flags.fabric);
   if (flags.kv_heads.has_value()) {
@@ -205,6 +206,7 @@ std::string FlagOfField(const EstimateFlags& flags, const std::string& field) {
       {"precision.weights", "--weights", flags.weights},
       {"precision.activations", "--activations", flags.activations},
       {"precision.kv_cache", "--kv", flags.kv},
+      {"precision.state", "--state", flags.state},
       {"kernel_stack", "--stack", flags.stack},
       {"fabric", "--fabric", flags.fabric},
       {"kv_head_count", "--kv-heads", Shown(flags.kv_heads)},

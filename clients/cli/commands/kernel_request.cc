@@ -178,6 +178,7 @@ absl::Status Fill(const Arguments& arguments,
     case Command::kModelImport:
     case Command::kModelList:
     case Command::kModelGet:
+    case Command::kModelDiff:
     case Command::kHardwareList:
     case Command::kHardwareGet:
       break;

@@ -53,19 +53,10 @@ absl::StatusOr<Answer> RunModelList(const Session& session,
 absl::StatusOr<Answer> RunModelGet(const Session& session,
                                    const Arguments& arguments,
                                    const Style& style) {
-  v1::GetModelGraphRequest request;
-  request.set_name(absl::StrContains(arguments.operand, '/')
-                       ? arguments.operand
-                       : absl::StrCat("modelGraphs/", arguments.operand));
-  v1::ModelGraph graph;
-  const absl::Status status =
-      session.Call(session.client().catalog(),
-                   &v1::CatalogService::Stub::GetModelGraph, request, &graph);
-  if (!status.ok()) {
-    return WithHint(status, absl::IsNotFound(status)
-                                ? "mansard model list shows what is there"
-                                : "");
-  }
+  absl::StatusOr<v1::ModelGraph> found =
+      GetModelGraph(session, arguments.operand);
+  if (!found.ok()) return found.status();
+  v1::ModelGraph& graph = *found;
   switch (arguments.output) {
     case OutputFormat::kJson:
       return JsonAnswer(graph);

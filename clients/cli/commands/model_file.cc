@@ -1,5 +1,6 @@
 #include "clients/cli/commands/model_file.h"
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "clients/cli/input.h"
 #include "clients/cli/output/proto_text.h"
@@ -73,6 +74,23 @@ absl::StatusOr<v1::HardwareProfile> LoadHardwareFile(const std::string& path) {
   if (!parsed.ok()) return parsed;
   ClearOutputOnly(&profile);
   return profile;
+}
+
+absl::StatusOr<v1::ModelGraph> GetModelGraph(const Session& session,
+                                             const std::string& id) {
+  v1::GetModelGraphRequest request;
+  request.set_name(
+      absl::StrContains(id, '/') ? id : absl::StrCat("modelGraphs/", id));
+  v1::ModelGraph graph;
+  const absl::Status status =
+      session.Call(session.client().catalog(),
+                   &v1::CatalogService::Stub::GetModelGraph, request, &graph);
+  if (!status.ok()) {
+    return WithHint(status, absl::IsNotFound(status)
+                                ? "mansard model list shows what is there"
+                                : "");
+  }
+  return graph;
 }
 
 void ClearOutputOnly(v1::ModelGraph* graph) {

@@ -23,6 +23,10 @@ absl::StatusOr<v1::ImportHuggingFaceConfigResponse> ImportConfig(
 // A profile in textproto or proto JSON, as `hardware get` prints it.
 absl::StatusOr<v1::HardwareProfile> LoadHardwareFile(const std::string& path);
 
+// From the catalog, by id or whole name.
+absl::StatusOr<v1::ModelGraph> GetModelGraph(const Session& session,
+                                             const std::string& id);
+
 // Drops what only the service fills in, leaving a data file.
 void ClearOutputOnly(v1::ModelGraph* graph);
 void ClearOutputOnly(v1::HardwareProfile* profile);

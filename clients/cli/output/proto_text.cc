@@ -48,6 +48,7 @@ absl::StatusOr<std::string> JsonText(const google::protobuf::Message& message) {
 std::string DataFileText(const google::protobuf::Message& message) {
   google::protobuf::TextFormat::Printer printer;
   printer.SetUseUtf8StringEscaping(true);
+  printer.SetUseShortRepeatedPrimitives(true);
   std::string body;
   printer.PrintToString(message, &body);
   return absl::StrCat(

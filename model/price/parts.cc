@@ -1,0 +1,234 @@
+#include "model/price/parts.h"
+
+#include <algorithm>
+
+#include "model/price/work_on_device.h"
+
+namespace mansard::model {
+namespace {
+
+// What every family starts from. Vector and special-function work runs at peak:
+// its counts are approximate, and the families' fractions were fitted without
+// it. HBM carries weights and KV, and activations where they do not stay in L2.
+Parts Begin(const Op& op, const FamilyFacts& facts,
+            const ResolvedHardware& hardware, double hbm_fraction,
+            bool activations_in_hbm) {
+  Parts parts;
+  parts.family = &facts;
+  parts.vector = op.work.vector / hardware.vector;
+  parts.sfu = op.work.special / hardware.special;
+  parts.traffic.hbm_weights = op.work.weights;
+  parts.traffic.hbm_kv = op.work.kv_read + op.work.kv_write;
+  if (activations_in_hbm) {
+    parts.traffic.hbm_activations = op.work.activations();
+  }
+  parts.hbm = parts.traffic.hbm() / (hardware.hbm * hbm_fraction);
+  return parts;
+}
+
+void SetTensorTime(const Op& op, const Device& device, double peak_fraction,
+                   Parts& parts) {
+  parts.tensor_at_peak = TensorTimeAtPeak(op, device);
+  parts.tensor = parts.tensor_at_peak / peak_fraction;
+}
+
+void AddL2Work(Bytes moved, BytesPerSecond feed, Parts& parts) {
+  parts.traffic.l2 = moved;
+  parts.l2 = moved / feed;
+}
+
+// "roofline-gemm": a weight tile serves tile_rows tokens and an input tile
+// tile_columns outputs, so the operands cross from L2 m / tile_rows and
+// n / tile_columns times (at least once). `rows`: of one weight matrix.
+Parts GemmParts(const Op& op, Format compute, double rows, double columns,
+                const ResolvedHardware& hardware) {
+  const GemmFamily& family = *hardware.view.stack.GemmFor(compute);
+  Parts parts = Begin(op, family.facts, hardware, family.hbm_fraction,
+                      !StaysInL2(op, hardware.l2_capacity));
+  SetTensorTime(op, hardware.view.device, family.peak_fraction, parts);
+  const double weight_passes = std::max(1.0, rows / family.tile_rows);
+  const double input_passes = std::max(1.0, columns / family.tile_columns);
+  AddL2Work(op.work.weights * weight_passes +
+                op.work.activations_in * input_passes + op.work.activations_out,
+            family.l2_feed, parts);
+  parts.launch = family.launch;
+  parts.sync = family.wave;
+  return parts;
+}
+
+Parts GemmParts(const Op& op, const GemmShape& shape,
+                const ResolvedHardware& hardware) {
+  return GemmParts(op, shape.compute, static_cast<double>(shape.m),
+                   static_cast<double>(shape.n), hardware);
+}
+
+// The rows spread over the experts that see any.
+Parts GroupedGemmParts(const Op& op, const GroupedGemmShape& shape,
+                       const ResolvedHardware& hardware) {
+  return GemmParts(op, shape.compute, shape.rows / shape.distinct_experts,
+                   static_cast<double>(shape.n), hardware);
+}
+
+// "roofline-attention-decode".
+Parts DecodeAttentionParts(const Op& op, const ResolvedHardware& hardware) {
+  const DecodeAttentionFamily& family =
+      hardware.view.stack.spec().attention_decode;
+  Parts parts = Begin(op, family.facts, hardware, family.hbm_fraction,
+                      !StaysInL2(op, hardware.l2_capacity));
+  SetTensorTime(op, hardware.view.device, family.peak_fraction, parts);
+  AddL2Work(op.work.activations(), family.l2_feed, parts);
+  parts.launch = family.launch;
+  parts.sync = family.combine;
+  return parts;
+}
+
+// The width of one head's keys, by which prefill rates are listed.
+int KeyHeadSize(const Op& op) {
+  if (const auto* latent = std::get_if<LatentAttentionShape>(&op.shape)) {
+    return latent->absorbed() ? latent->kv_lora_rank + latent->rope_head_size
+                              : latent->key_head_size();
+  }
+  if (const auto* entries = std::get_if<CompressedAttentionShape>(&op.shape)) {
+    return entries->head_size;
+  }
+  return std::get<AttentionShape>(op.shape).head_size;
+}
+
+// "roofline-attention-prefill": the fraction of the tensor rate holds the
+// softmax and the tile re-reads; q, k, v and o move once, at the fitted share
+// of HBM, resident or not.
+Parts PrefillAttentionParts(const Op& op, const ResolvedHardware& hardware) {
+  const PrefillAttentionFamily& family =
+      hardware.view.stack.spec().attention_prefill;
+  Parts parts = Begin(op, family.facts, hardware, family.hbm_fraction, true);
+  SetTensorTime(op, hardware.view.device, family.PeakFraction(KeyHeadSize(op)),
+                parts);
+  // No time: the fitted fraction holds it.
+  parts.traffic.l2 = TiledAttentionTraffic(op);
+  parts.extrapolated = KeyHeadSize(op) > family.peak_fractions.back().first;
+  parts.launch = family.launch;
+  return parts;
+}
+
+// "roofline-elementwise".
+Parts ElementwiseParts(const Op& op, const ResolvedHardware& hardware) {
+  const ElementwiseFamily& family = hardware.view.stack.spec().elementwise;
+  Parts parts = Begin(op, family.facts, hardware, family.hbm_fraction,
+                      !StaysInL2(op, hardware.l2_capacity));
+  AddL2Work(op.work.activations(), family.l2_feed, parts);
+  parts.launch = family.launch;
+  return parts;
+}
+
+// Tensor work beside a stream of operands, without a family of its own: the
+// element-wise family's memory side, and the GEMM's share of the tensor rate.
+Parts StreamingParts(const Op& op, const ResolvedHardware& hardware) {
+  Parts parts = ElementwiseParts(op, hardware);
+  SetTensorTime(op, hardware.view.device,
+                hardware.view.stack.GemmFor(*TensorFormat(op))->peak_fraction,
+                parts);
+  return parts;
+}
+
+// "protocol-lines": min over lines of alpha + steps * c + wire bytes / bus.
+Parts CollectiveParts(const Op& op, const CollectiveShape& shape,
+                      const ResolvedHardware& hardware) {
+  const CollectiveFamily& family =
+      *hardware.view.stack.spec().collectives[static_cast<size_t>(shape.tier)];
+  Parts parts = Begin(op, family.facts, hardware,
+                      hardware.view.stack.spec().elementwise.hbm_fraction,
+                      !StaysInL2(op, hardware.l2_capacity));
+  const Bytes wire = RingWireBytes(op, shape);
+  const int steps = CollectiveRounds(op) * (shape.ranks - 1);
+  // The lines are of the whole domain; on a mesh, few ranks use few links.
+  const Link& link = *hardware.view.fabric.FindLink(shape.tier);
+  const double links_used =
+      link.BandwidthAmong(shape.ranks) / link.bandwidth.value;
+  Seconds fixed;
+  Seconds moving = Seconds::Infinity();
+  for (const CollectiveFamily::Line& line : family.lines) {
+    const Seconds line_fixed = line.alpha + steps * line.step;
+    const Seconds line_moving = wire / (line.bus * links_used);
+    if (line_fixed + line_moving < fixed + moving) {
+      fixed = line_fixed;
+      moving = line_moving;
+    }
+  }
+  parts.traffic.link = wire;
+  parts.link_resource = ResourceOf(shape.tier);
+  parts.link = moving;
+  parts.sync = fixed;
+  return parts;
+}
+
+Parts HostParts(const HostShape& shape, const HostCost& host) {
+  Parts parts;
+  parts.host = host.step + static_cast<double>(shape.requests) * host.request +
+               static_cast<double>(shape.prefill_tokens) * host.prefill_token;
+  return parts;
+}
+
+// Infinite where no source gives it.
+template <class T>
+T RateOf(const std::optional<Sourced<T>>& rate) {
+  return rate.has_value() ? rate->value : T::Infinity();
+}
+
+BytesPerSecond L2Bandwidth(const DeviceSpec& device) {
+  return device.l2.has_value() ? RateOf(device.l2->bandwidth)
+                               : BytesPerSecond::Infinity();
+}
+
+}  // namespace
+
+ResolvedHardware::ResolvedHardware(const HardwareView& hardware)
+    : view(hardware),
+      vector(hardware.device.VectorRate().value_or(FlopsPerSecond::Infinity())),
+      special(RateOf(hardware.device.spec().special_function_rate)),
+      hbm(hardware.device.HbmBandwidth()),
+      l2(L2Bandwidth(hardware.device.spec())),
+      l2_capacity(hardware.device.L2Capacity()) {}
+
+Parts PartsOf(const Op& op, const ResolvedHardware& hardware) {
+  switch (op.kind) {
+    case OpKind::kGemm:
+      return GemmParts(op, std::get<GemmShape>(op.shape), hardware);
+    case OpKind::kGroupedGemm:
+      return GroupedGemmParts(op, std::get<GroupedGemmShape>(op.shape),
+                              hardware);
+    case OpKind::kAttentionDecode:
+      return DecodeAttentionParts(op, hardware);
+    case OpKind::kAttentionPrefill:
+      return PrefillAttentionParts(op, hardware);
+    case OpKind::kEmbedding:
+    case OpKind::kNorm:
+    case OpKind::kRope:
+    case OpKind::kActivation:
+    case OpKind::kResidual:
+    case OpKind::kAdd:
+    case OpKind::kQuantize:
+    case OpKind::kDequantize:
+    case OpKind::kRouting:
+    case OpKind::kCombine:
+    case OpKind::kGate:
+    case OpKind::kConvolution:
+    case OpKind::kStateUpdate:
+    case OpKind::kSelect:
+    case OpKind::kCompress:
+    case OpKind::kStreamMix:
+    case OpKind::kSampling:
+      return ElementwiseParts(op, hardware);
+    case OpKind::kStateScan:
+    case OpKind::kIndexScores:
+      return StreamingParts(op, hardware);
+    case OpKind::kAllReduce:
+    case OpKind::kAllGather:
+      return CollectiveParts(op, std::get<CollectiveShape>(op.shape), hardware);
+    case OpKind::kHost:
+      return HostParts(std::get<HostShape>(op.shape),
+                       hardware.view.stack.spec().host);
+  }
+  return Parts{};
+}
+
+}  // namespace mansard::model

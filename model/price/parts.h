@@ -1,0 +1,55 @@
+// What an op keeps busy, before its parts are put together. Internal to
+// model/price: the formulas of the kernel families are in parts.cc, their
+// combination in price.cc.
+#pragma once
+
+#include "model/base/units.h"
+#include "model/hardware/kernel_stack.h"
+#include "model/ops/op.h"
+#include "model/price/hardware_view.h"
+#include "model/price/resource.h"
+#include "model/price/traffic.h"
+
+namespace mansard::model {
+
+struct Parts {
+  // Busy times that overlap inside the kernel.
+  Seconds tensor;
+  Seconds vector;
+  Seconds sfu;
+  Seconds l2;
+  Seconds hbm;
+  Seconds link;
+  Resource link_resource = Resource::kNvlink;  // Where `link` is spent.
+  // Fixed costs that nothing hides.
+  Seconds launch;
+  Seconds sync;
+  Seconds host;
+
+  Traffic traffic;
+  Seconds tensor_at_peak;               // Tensor work at the datasheet rate.
+  const FamilyFacts* family = nullptr;  // Null: host costs.
+  bool extrapolated = false;
+};
+
+// The hardware with its rates looked up, once for a list of ops. Work at a rate
+// that no source gives takes no time: such a rate is infinite.
+struct ResolvedHardware {
+  explicit ResolvedHardware(const HardwareView& hardware);
+
+  HardwareView view;
+  FlopsPerSecond vector;
+  FlopsPerSecond special;
+  BytesPerSecond hbm;
+  BytesPerSecond l2;
+  Bytes l2_capacity;
+};
+
+// Precondition: as of Price.
+Parts PartsOf(const Op& op, const ResolvedHardware& hardware);
+
+// FloorOf where the tensor work's time is known.
+Seconds FloorOf(const Op& op, Seconds tensor_at_peak,
+                const ResolvedHardware& hardware);
+
+}  // namespace mansard::model

@@ -1,0 +1,98 @@
+#include "server/call_class.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+namespace mansard::server {
+namespace {
+
+// Costs in about microseconds of an optimised build; tests/load/class_bench.cc
+// measures them.
+constexpr int64_t kMaxHotCost = 1000;
+constexpr int64_t kEstimateCost = 10;
+constexpr int64_t kGroupCost = 1;
+constexpr int64_t kOpsCost = 30;  // One row an op, and more for each group.
+constexpr int64_t kGroupOpsCost = 4;
+// Of a resource sent along, by its size.
+constexpr int64_t kInlineBytesPerCost = 50;
+constexpr int64_t kGraphCost = 4;     // To copy one of a page.
+constexpr int64_t kProfileCost = 17;  // The same.
+constexpr int64_t kDefaultPageSize = 50;
+
+CallClass OfCost(int64_t cost) {
+  return cost > kMaxHotCost ? CallClass::kHeavy : CallClass::kHot;
+}
+
+bool AsksForOps(const google::protobuf::FieldMask& mask) {
+  return std::any_of(
+      mask.paths().begin(), mask.paths().end(),
+      [](const std::string& path) { return path == "estimate.ops"; });
+}
+
+// 0 where nothing is sent along.
+int64_t InlineCost(const v1::Target& target) {
+  size_t bytes = 0;
+  if (target.has_inline_model_graph()) {
+    bytes += target.inline_model_graph().ByteSizeLong();
+  }
+  if (target.has_inline_hardware_profile()) {
+    bytes += target.inline_hardware_profile().ByteSizeLong();
+  }
+  return static_cast<int64_t>(bytes) / kInlineBytesPerCost;
+}
+
+int64_t CostOf(const v1::EstimateRequest& request) {
+  const int64_t groups = request.forward_pass().groups_size();
+  int64_t cost = kEstimateCost + groups * kGroupCost;
+  if (AsksForOps(request.read_mask())) {
+    cost += kOpsCost + groups * kGroupOpsCost;
+  }
+  return cost + InlineCost(request.target());
+}
+
+int64_t EntriesOf(int32_t page_size) {
+  return page_size == 0 ? kDefaultPageSize : page_size;
+}
+
+}  // namespace
+
+const char* CallClassName(CallClass call_class) {
+  switch (call_class) {
+    case CallClass::kHot:
+      return "hot";
+    case CallClass::kHeavy:
+      return "heavy";
+  }
+  return "";
+}
+
+CallClass ClassOf(const v1::EstimateRequest& request) {
+  return OfCost(CostOf(request));
+}
+
+CallClass ClassOf(const v1::BatchEstimateRequest& request) {
+  int64_t cost = 0;
+  for (const v1::EstimateRequest& one : request.requests()) {
+    cost += CostOf(one);
+    if (cost > kMaxHotCost) break;
+  }
+  return OfCost(cost);
+}
+
+CallClass ClassOf(const v1::EstimateKernelRequest& request) {
+  return OfCost(kEstimateCost + InlineCost(request.target()) +
+                request.attention().forward_pass().groups_size() *
+                    kGroupOpsCost);
+}
+
+CallClass ClassOf(const v1::ListModelGraphsRequest& request) {
+  return OfCost(kGraphCost * EntriesOf(request.page_size()));
+}
+
+CallClass ClassOf(const v1::ListHardwareProfilesRequest& request) {
+  return OfCost(kProfileCost * EntriesOf(request.page_size()));
+}
+
+}  // namespace mansard::server

@@ -1,0 +1,23 @@
+// Which calls are short enough for the threads that gRPC calls back on.
+#pragma once
+
+#include "mansard/v1/catalog_service.pb.h"
+#include "mansard/v1/estimation_service.pb.h"
+
+namespace mansard::server {
+
+// kHot runs where gRPC delivers it. kHeavy may take longer than about a
+// millisecond and runs on the HeavyPool.
+enum class CallClass { kHot, kHeavy };
+inline constexpr int kCallClassCount = 2;
+// "hot", "heavy".
+const char* CallClassName(CallClass call_class);
+
+// By how much the request asks for, at a glance: nothing in it is checked yet.
+CallClass ClassOf(const v1::EstimateRequest& request);
+CallClass ClassOf(const v1::BatchEstimateRequest& request);
+CallClass ClassOf(const v1::EstimateKernelRequest& request);
+CallClass ClassOf(const v1::ListModelGraphsRequest& request);
+CallClass ClassOf(const v1::ListHardwareProfilesRequest& request);
+
+}  // namespace mansard::server
