@@ -1,6 +1,6 @@
-// Classes with attention in every layer and dense feed-forwards. Checked
-// against transformers 5 (configuration_*.py, modeling_*.py), and against the
-// authors' own files where a class is not part of it.
+// Classes with attention in every layer and dense feed-forwards. Defaults are
+// those of the classes in transformers 5; for classes that are not part of it,
+// of their authors' files.
 #include "model/graph/hf_families.h"
 #include "model/graph/hf_specials.h"
 
