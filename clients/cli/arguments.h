@@ -47,6 +47,9 @@ struct EstimateFlags {
   std::optional<int64_t> prefill_batch = std::nullopt;
   std::optional<int64_t> prefill_context = std::nullopt;
   std::optional<int64_t> prefill_tokens = std::nullopt;
+  std::optional<int64_t> draft_tokens = std::nullopt;
+  std::optional<double> acceptance = std::nullopt;
+  std::optional<int64_t> encoder_tokens = std::nullopt;
   std::optional<int64_t> tp = std::nullopt;
   std::optional<int64_t> pp = std::nullopt;
   std::optional<int64_t> ep = std::nullopt;

@@ -19,13 +19,23 @@ const std::vector<CountFlag>& WorkFlags() {
       {"--context", &EstimateFlags::context, kMax64, false,
        "Tokens per sequence, including those computed now"},
       {"--tokens", &EstimateFlags::tokens, kMax32, false,
-       "New tokens per sequence (default: decode 1, prefill all)"},
+       "New tokens per sequence (default: decode 1 + drafts, prefill all)"},
       {"--prefill-batch", &EstimateFlags::prefill_batch, kMax32, false,
        "Mixed: prompts (default 1)"},
       {"--prefill-tokens", &EstimateFlags::prefill_tokens, kMax32, false,
        "Mixed: new tokens per prompt"},
       {"--prefill-context", &EstimateFlags::prefill_context, kMax64, false,
        "Mixed: tokens per prompt, new ones included"},
+  };
+  return *kFlags;
+}
+
+const std::vector<CountFlag>& DraftFlags() {
+  static const auto* const kFlags = new std::vector<CountFlag>{
+      {"--draft-tokens", &EstimateFlags::draft_tokens, kMax32, false,
+       "Tokens that the model drafts per decoding sequence (default 0)"},
+      {"--encoder-tokens", &EstimateFlags::encoder_tokens, kMax64, false,
+       "Encoder positions per sequence, for cross-attention (default 0)"},
   };
   return *kFlags;
 }
@@ -159,6 +169,11 @@ void CommandTree::AddPass(CLI::App* app) {
   AddText(app, "--phase", raw_.phase, "prefill, decode or mixed", "PHASE",
           "Work");
   AddCounts(app, WorkFlags(), "Work");
+  AddCounts(app, DraftFlags(), "Work");
+  app->add_option("--acceptance", raw_.acceptance,
+                  "Share of drafts that are accepted, 0 to 1 (no default)")
+      ->type_name("RATE")
+      ->group("Work");
   AddCounts(app, LayoutFlags(), "Layout (default 1 each)");
   AddFormats(app, "Formats (default: the model's own)");
   AddRouting(app, "What if");

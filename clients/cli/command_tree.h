@@ -26,6 +26,8 @@ struct CountOf {
 using CountFlag = CountOf<EstimateFlags>;
 using KernelCount = CountOf<KernelFlags>;
 const std::vector<CountFlag>& WorkFlags();
+// Of a model's pass; a kernel has none.
+const std::vector<CountFlag>& DraftFlags();
 const std::vector<CountFlag>& LayoutFlags();
 // A command of `mansard kernel`.
 struct KernelCommand {
@@ -45,6 +47,7 @@ struct RawFlags {
   std::string timeout = "10s";
   std::string output = "table";
   std::string phase;
+  std::string acceptance;
   std::map<std::string, std::string> counts;  // By flag.
   bool version = false;
 };

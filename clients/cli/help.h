@@ -26,6 +26,12 @@ Environment: MANSARD_SERVER as --server (the flag wins); NO_COLOR turns colours 
 inline constexpr char kEstimateFooter[] =
     R"(--context includes the tokens computed now: --context minus --tokens are cached already.
 In a mixed pass --batch, --context and --tokens describe the decodes, --prefill-* the prompts.
+--draft-tokens: modules for multi-token prediction draft them in this pass, for the next to verify.
+Each decoding sequence verifies as many: --tokens is 1 + --draft-tokens unless it is given. Both
+costs are in the step. Only --acceptance counts a gain, as the share of drafts that are accepted
+where all before them were; it needs --tokens to be 1 + --draft-tokens.
+--encoder-tokens: positions of an encoder (image tiles times positions of one) that layers with
+cross-attention see, of every sequence; without it such layers are skipped.
 -o json prints the answer of the service; --ops and --waterfall add their rows to it.
 -o csv prints the parts alone: with --ops the ops, with --waterfall alone the waterfall.
 
@@ -39,6 +45,9 @@ Examples:
   Decodes and a chunk of a prompt in one pass:
     mansard estimate --model llama-3.1-8b --hardware h100-sxm \
         --phase mixed --batch 32 --context 2048 --prefill-tokens 512
+  Decodes that draft a token each, of which 80 % are accepted:
+    mansard estimate --model glm-4.5-air --hardware h200-sxm --tp 4 --phase decode --batch 32 \
+        --context 4096 --draft-tokens 1 --acceptance 0.8
   A model of your own, in FP8, bytes and time at every memory:
     mansard estimate --model ./config.json --hardware h100-sxm \
         --phase decode --context 1024 --weights fp8 --waterfall)";

@@ -1,5 +1,6 @@
 #include "clients/cli/parse_arguments.h"
 
+#include <cmath>
 #include <cstddef>
 #include <utility>
 #include <vector>
@@ -139,6 +140,20 @@ absl::Status ReadKernel(CommandTree& tree, const KernelCommand& kernel,
   return ReadCounts(tree, counts, &arguments->estimate);
 }
 
+absl::Status ReadAcceptance(CommandTree& tree, EstimateFlags* estimate) {
+  if (tree.Deepest().get_option("--acceptance")->empty()) {
+    return absl::OkStatus();
+  }
+  const std::string& text = tree.raw().acceptance;
+  double rate = 0;
+  if (!absl::SimpleAtod(text, &rate) || !std::isfinite(rate)) {
+    return UsageError(absl::StrCat("--acceptance is \"", text,
+                                   "\"; allowed: a number, 0 to 1"));
+  }
+  estimate->acceptance = rate;
+  return absl::OkStatus();
+}
+
 absl::Status ReadEstimate(CommandTree& tree, EstimateFlags* estimate) {
   const std::pair<const char*, const std::string*> required[] = {
       {"--model", &estimate->model},
@@ -154,8 +169,11 @@ absl::Status ReadEstimate(CommandTree& tree, EstimateFlags* estimate) {
       Choice("--phase", tree.raw().phase, {"prefill", "decode", "mixed"});
   if (!phase.ok()) return phase.status();
   estimate->phase = static_cast<Phase>(*phase);
-  const absl::Status work = ReadCounts(tree, WorkFlags(), estimate);
-  return work.ok() ? ReadCounts(tree, LayoutFlags(), estimate) : work;
+  absl::Status status = ReadAcceptance(tree, estimate);
+  for (const auto* flags : {&WorkFlags(), &DraftFlags(), &LayoutFlags()}) {
+    if (status.ok()) status = ReadCounts(tree, *flags, estimate);
+  }
+  return status;
 }
 
 absl::Status ReadGlobals(const RawFlags& raw, Arguments* arguments) {

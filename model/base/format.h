@@ -25,8 +25,17 @@ enum class Format : uint8_t {
   kMxfp8,
   kMxfp4,
   kNvfp4,
+  // As int4 and int8, over other groups of columns; kInt4...Symmetric without
+  // zero points.
+  kInt4Group64,
+  kInt4Group32,
+  kInt4Symmetric,
+  kInt4Group64Symmetric,
+  kInt4Group32Symmetric,
+  kInt8Group128,
+  kInt8Group64,
 };
-inline constexpr int kFormatCount = 12;
+inline constexpr int kFormatCount = 19;
 
 // How a format lies in memory. Scales of a weight matrix [rows = output
 // features, columns = input features] cover blocks of weight_scale_rows x
@@ -46,7 +55,10 @@ struct FormatTraits {
 // Sources: fp8 per tensor and int8 per output channel / per token with an fp32
 // scale (compressed-tensors); fp8-block 128x128 weights, 1x128 activations,
 // fp32 (DeepSeek-V3 report, arXiv 2412.19437 §3.3); int4 groups of 128 with an
-// fp16 scale and a 4-bit zero point (GPTQ / AWQ checkpoints); mxfp8 and mxfp4
+// fp16 scale and a 4-bit zero point (GPTQ / AWQ checkpoints), int4-g64 and
+// int4-g32 of 64 and 32; int4-sym, int4-g64-sym and int4-g32-sym without zero
+// points (compressed-tensors); int8-g128 with an 8-bit zero point (GPTQ);
+// int8-g64 with an fp16 scale and offset (MLX); mxfp8 and mxfp4
 // blocks of 32 with an 8-bit scale (OCP Microscaling v1.0); nvfp4 blocks of 16
 // with an fp8 scale and an fp32 scale per tensor (NVIDIA NVFP4).
 extern const std::array<FormatTraits, kFormatCount> kFormatTraits;

@@ -53,6 +53,15 @@ constexpr Storage kStorage[] = {
     {Format::kBf16, 0, 5, 0, 0},
     {Format::kInt8, 0, 5, 0, 0},
     {Format::kMxfp4, 4, 0, 0, 0},
+    // 4 rows of 512: 1024 B of elements, 8 (16) groups a row; 16-bit scales,
+    // 4-bit zero points where there are some.
+    {Format::kInt4Group64, 4, 512, 1024 + 64 + 16, 1024 + 64},
+    {Format::kInt4Group32, 4, 512, 1024 + 128 + 32, 1024 + 128},
+    {Format::kInt4Symmetric, 4, 512, 1024 + 32, 1024 + 32},
+    {Format::kInt4Group64Symmetric, 4, 512, 1024 + 64, 1024 + 64},
+    {Format::kInt4Group32Symmetric, 4, 512, 1024 + 128, 1024 + 128},
+    {Format::kInt8Group128, 4, 512, 2048 + 32 + 16, 2048 + 32},
+    {Format::kInt8Group64, 4, 512, 2048 + 64 + 64, 2048 + 64},
     // Wider than 32 bits count.
     {Format::kBf16, 268435456, 16384, 8796093022208.0, 8796093022208.0},
 };
@@ -99,6 +108,13 @@ constexpr Named kNames[] = {
     {"mxfp8", Format::kMxfp8, true},
     {"mxfp4", Format::kMxfp4, true},
     {"nvfp4", Format::kNvfp4, true},
+    {"int4-g64", Format::kInt4Group64, true},
+    {"int4-g32", Format::kInt4Group32, true},
+    {"int4-sym", Format::kInt4Symmetric, true},
+    {"int4-g64-sym", Format::kInt4Group64Symmetric, true},
+    {"int4-g32-sym", Format::kInt4Group32Symmetric, true},
+    {"int8-g128", Format::kInt8Group128, true},
+    {"int8-g64", Format::kInt8Group64, true},
 };
 
 TEST(FormatTest, NamesAndPrecision) {
@@ -123,7 +139,8 @@ TEST(FormatTest, ParsesOneAliasAndNothingElse) {
 TEST(FormatTest, ListsNamesForMessages) {
   EXPECT_EQ(FormatNames(),
             "fp32, tf32, bf16, fp16, fp8-e4m3, fp8-e5m2, fp8-block, int8, "
-            "int4, mxfp8, mxfp4, nvfp4");
+            "int4, mxfp8, mxfp4, nvfp4, int4-g64, int4-g32, int4-sym, "
+            "int4-g64-sym, int4-g32-sym, int8-g128, int8-g64");
 }
 
 }  // namespace

@@ -35,6 +35,17 @@ WaterfallRow RowOf(Resource resource) {
   return WaterfallRow::kHost;
 }
 
+// One a prompt; one a decoding request, or as many as are expected.
+double OutputTokens(const ForwardPass& pass) {
+  const double per_decode = pass.ExpectedTokensPerDecode().value_or(1);
+  double tokens = 0;
+  for (const RequestGroup& group : pass.groups()) {
+    tokens += static_cast<double>(group.request_count) *
+              (group.role == Role::kDecode ? per_decode : 1);
+  }
+  return tokens;
+}
+
 class Aggregation {
  public:
   explicit Aggregation(const HardwareView& hardware) : hardware_(hardware) {
@@ -46,6 +57,7 @@ class Aggregation {
     step_.floor += n * time.floor;
     step_.overlapped += n * time.overlapped;
     step_.estimate += n * time.estimate;
+    if (op.draft) step_.draft += n * time.estimate;
     step_.serial += n * time.serial;
     step_.p10 += n * time.p10;
     step_.p90 += n * time.p90;
@@ -74,8 +86,8 @@ class Aggregation {
     step_.model_flops_utilization = tensor_at_peak_ / time;
     step_.memory_bandwidth_utilization =
         Row(WaterfallRow::kHbm).moved / hardware_.device.HbmBandwidth() / time;
-    step_.output_tokens_per_second =
-        static_cast<double>(pass.request_count()) / time.value();
+    step_.tokens_per_decode = pass.ExpectedTokensPerDecode();
+    step_.output_tokens_per_second = OutputTokens(pass) / time.value();
     return step_;
   }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -50,8 +51,17 @@ struct PhaseEstimate {
   std::array<WaterfallTier, kWaterfallRowCount> waterfall{};
   double model_flops_utilization = 0;
   double memory_bandwidth_utilization = 0;
+  // Of `estimate`: the ops that draft. The host's costs are not split.
+  Seconds draft;
+  // Tokens that one decoding request gains by the step; only where the caller
+  // gave an acceptance rate.
+  std::optional<double> tokens_per_decode;
+  // One token a request, or as many a decoding one as is expected.
   double output_tokens_per_second = 0;
   Tier tier = Tier::kCalibrated;
+
+  // The model's own pass, and the host's costs.
+  Seconds target_model() const { return estimate - draft; }
 };
 
 // The step adds its ops; the host op carries what the host adds, plus, without

@@ -9,9 +9,12 @@
 namespace mansard::model {
 namespace {
 
+using mansard::testing::BuildGraph;
+using mansard::testing::BuildPass;
 using mansard::testing::BuildTarget;
 using mansard::testing::DecodePass;
 using mansard::testing::TargetOn;
+using mansard::testing::TinyDraftingGraph;
 using mansard::testing::ToyHardware;
 
 const WaterfallTier& Row(const PhaseEstimate& step, WaterfallRow row) {
@@ -45,6 +48,58 @@ TEST(Aggregate, AddsRepeatsAndSortsTimeIntoRows) {
   EXPECT_DOUBLE_EQ(step.output_tokens_per_second, 5 / step.estimate.value());
   EXPECT_NEAR(step.memory_bandwidth_utilization,
               6e6 / 1e12 / step.estimate.value(), 1e-12);
+}
+
+// Ops that draft are summed apart; what they cost stays in the step.
+TEST(Aggregate, DraftingStandsApart) {
+  const auto profile = ToyHardware().Build();
+  const HardwareView view{profile->device(), profile->fabrics()[0],
+                          profile->stacks()[0]};
+  Op gemm = GemmOp({.m = 1, .n = 1000, .k = 1000}, false);
+  gemm.repeat = 3;
+  Op draft = gemm;
+  draft.draft = true;
+  draft.repeat = 2;
+  const OpList ops = {gemm, draft};
+  const std::vector<OpTime> times = PriceAll(ops, view);
+  const PhaseEstimate step = Aggregate(ops, times, DecodePass(1, 9), view);
+  const double one = times[0].estimate.value();
+  EXPECT_DOUBLE_EQ(step.estimate.value(), 5 * one);
+  EXPECT_DOUBLE_EQ(step.draft.value(), 2 * one);
+  EXPECT_DOUBLE_EQ(step.target_model().value(), 3 * one);
+  EXPECT_FALSE(step.tokens_per_decode.has_value());
+}
+
+// Four decodes and two prompts; 1 + 0.5 + 0.25 tokens a decode where half of
+// the drafts are accepted.
+TEST(Aggregate, GainsAreCountedWhereARateIsGiven) {
+  const Target target = BuildTarget(
+      TargetOn(BuildGraph(TinyDraftingGraph()), ToyHardware().Build()));
+  const ForwardPass pass =
+      BuildPass({{Role::kPrefill, 2, 7, 0}, {Role::kDecode, 4, 3, 20}});
+  struct {
+    Drafting drafting;
+    std::optional<double> per_decode;
+    double tokens;
+  } const kCases[] = {
+      {{}, std::nullopt, 6},
+      {{.draft_tokens = 2}, std::nullopt, 6},
+      {{.draft_tokens = 2, .acceptance_rate = 0.5}, 1.75, 2 + 4 * 1.75},
+      {{.draft_tokens = 2, .acceptance_rate = 0.0}, 1.0, 6},
+      {{.draft_tokens = 2, .acceptance_rate = 1.0}, 3.0, 14},
+  };
+  for (const auto& test : kCases) {
+    Violations violations;
+    const auto drafting = pass.WithDrafting(test.drafting, 1, violations);
+    ASSERT_TRUE(drafting.has_value()) << violations.ToStatus();
+    const PhaseEstimate step = EstimatePass(target, *drafting).phase;
+    EXPECT_EQ(step.tokens_per_decode, test.per_decode);
+    EXPECT_DOUBLE_EQ(step.output_tokens_per_second * step.estimate.value(),
+                     test.tokens);
+    EXPECT_EQ(step.draft > Seconds::Zero(), test.drafting.draft_tokens > 0);
+    // The host's share is the last op; nothing else is between the two.
+    EXPECT_LT(step.draft, step.estimate);
+  }
 }
 
 // The acceptance case of the project: Llama-3.1-8B, one sequence of 1024

@@ -38,19 +38,19 @@ absl::StatusOr<Target> Target::Create(const TargetSpec& spec,
     return absl::InvalidArgumentError("The target breaks rules.");
   }
 
-  ASSIGN_OR_RETURN(const ResolvedFormats resolved,
-                   ResolveFormats({spec.weights, spec.activations,
-                                   spec.kv_cache, spec.state},
-                                  graph->spec().native_precision,
-                                  spec.hardware->device(), *spec.stack));
+  ASSIGN_OR_RETURN(
+      ResolvedFormats resolved,
+      ResolveGraphFormats({spec.weights, spec.activations, spec.kv_cache,
+                           spec.state, spec.linears},
+                          graph->spec(), spec.hardware->device(), *spec.stack));
   if (layout->tensor_tier().has_value()) {
     RETURN_IF_ERROR(CheckCollectives(*layout->tensor_tier(), *spec.stack));
   }
 
   Target target(std::move(graph), spec.hardware, spec.fabric, spec.stack,
-                *std::move(layout), resolved.formats);
+                *std::move(layout), std::move(resolved.formats));
   if (spec.unfused_attention) target.fusion_.attention = false;
-  target.Describe(resolved.weight_only);
+  target.Describe(resolved.assumptions);
   return target;
 }
 
@@ -63,16 +63,18 @@ Target::Target(std::shared_ptr<const ModelGraph> graph,
       fabric_(fabric),
       stack_(stack),
       layout_(layout),
-      formats_(formats),
+      formats_(std::move(formats)),
       fusion_(stack->spec().fusion) {}
 
-void Target::Describe(bool weight_only) {
+void Target::Describe(const std::vector<std::string>& of_formats) {
   assumptions_ = DeviceAssumptions(hardware_->device());
-  if (weight_only) assumptions_.push_back(WeightOnlyAssumption(formats_));
+  assumptions_.insert(assumptions_.end(), of_formats.begin(), of_formats.end());
   if (formats_.precision.weights != formats_.native) {
+    const bool tables = formats_.head.weights == formats_.native &&
+                        formats_.embedding == formats_.native;
     assumptions_.push_back(
-        absl::StrCat("embedding, head, norms and biases "
-                     "stay in ",
+        absl::StrCat(tables ? "embedding, head, norms and biases stay in "
+                            : "norms and biases stay in ",
                      TraitsOf(formats_.native).name));
   }
   if (layout_.tensor() > 1) {

@@ -9,6 +9,7 @@
 #include "absl/status/statusor.h"
 #include "model/base/violations.h"
 #include "model/estimate/aggregate.h"
+#include "model/estimate/formats.h"
 #include "model/estimate/memory.h"
 #include "model/hardware/hardware_profile.h"
 #include "model/lower/lower.h"
@@ -28,6 +29,8 @@ struct TargetSpec {
   std::optional<Format> activations;
   std::optional<Format> kv_cache;
   std::optional<Format> state;
+  // Over the formats above.
+  std::vector<LinearChoice> linears;
   std::optional<int> kv_heads;
   // What if scores went through memory?
   bool unfused_attention = false;
@@ -58,7 +61,8 @@ class Target {
   Target(std::shared_ptr<const ModelGraph> graph,
          std::shared_ptr<const HardwareProfile> hardware, const Fabric* fabric,
          const KernelStack* stack, Layout layout, PassFormats formats);
-  void Describe(bool weight_only);  // Fills the assumptions.
+  // Fills the assumptions.
+  void Describe(const std::vector<std::string>& of_formats);
 
   std::shared_ptr<const ModelGraph> graph_;
   std::shared_ptr<const HardwareProfile> hardware_;

@@ -15,6 +15,20 @@ absl::Status Unsupported(absl::string_view what, const Device& device) {
       what, "; tensor formats of this device: ", device.TensorFormatNames()));
 }
 
+// All layers alike.
+void SetUniform(PassFormats& formats) {
+  const GemmFormats layers = {formats.precision.weights,
+                              formats.precision.activations, formats.compute};
+  const GemmFormats wide = {formats.native, formats.hidden,
+                            formats.head_compute};
+  for (LinearClass linear : AllLinearClasses()) {
+    formats.uniform[static_cast<size_t>(linear)] =
+        FollowsNativePrecision(linear) ? layers : wide;
+  }
+  formats.head = wide;
+  formats.embedding = formats.native;
+}
+
 }  // namespace
 
 absl::StatusOr<ComputeFormat> ResolveGemm(Format weights, Format activations,
@@ -49,6 +63,7 @@ PassFormats StorageFormats(const FormatChoice& choice,
   formats.hidden = WideOr(formats.precision.activations,
                           WideOr(native.activations, Format::kBf16));
   formats.native = WideOr(native.weights, formats.hidden);
+  SetUniform(formats);
   return formats;
 }
 
@@ -65,6 +80,7 @@ absl::StatusOr<ResolvedFormats> ResolveFormats(const FormatChoice& choice,
                    ResolveGemm(formats.native, formats.hidden, device, stack));
   formats.compute = layers.format;
   formats.head_compute = head.format;
+  SetUniform(formats);
   resolved.weight_only = layers.weight_only;
   return resolved;
 }
@@ -92,12 +108,12 @@ std::vector<std::string> DeviceAssumptions(const Device& device) {
   return assumptions;
 }
 
-std::string WeightOnlyAssumption(const PassFormats& formats) {
-  return absl::StrCat(
-      TraitsOf(formats.precision.weights).name, " weights with ",
-      TraitsOf(formats.precision.activations).name,
-      " activations: weight-only, GEMMs run at the ",
-      TraitsOf(formats.compute).name, " rate; each weight is widened once");
+std::string WeightOnlyAssumption(const GemmFormats& formats) {
+  return absl::StrCat(TraitsOf(formats.weights).name, " weights with ",
+                      TraitsOf(formats.activations).name,
+                      " activations: weight-only, GEMMs run at the ",
+                      TraitsOf(formats.compute).name,
+                      " rate; each weight is widened once");
 }
 
 }  // namespace mansard::model

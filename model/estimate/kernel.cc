@@ -81,7 +81,9 @@ absl::StatusOr<KernelEstimate> EstimateKernel(const KernelSpec& spec,
   SetIntensity(device, kernel);
   kernel.assumptions = DeviceAssumptions(device);
   if (resolved.weight_only) {
-    kernel.assumptions.push_back(WeightOnlyAssumption(resolved.formats));
+    kernel.assumptions.push_back(WeightOnlyAssumption(
+        {resolved.formats.precision.weights,
+         resolved.formats.precision.activations, resolved.formats.compute}));
   }
   return kernel;
 }

@@ -6,94 +6,200 @@
 namespace mansard::model {
 namespace {
 
-// Of one request, on one rank.
-struct RequestBytes {
-  Bytes cache;
-  Bytes state;
+// The largest value in [low, high] that `fits`, which holds up to one; low - 1
+// where it holds for none.
+template <class Fits>
+int64_t LargestThatFits(int64_t low, int64_t high, const Fits& fits) {
+  if (high < low || !fits(low)) return low - 1;
+  if (fits(high)) return high;
+  while (high - low > 1) {
+    const int64_t middle = low + (high - low) / 2;
+    (fits(middle) ? low : high) = middle;
+  }
+  return low;
+}
+
+const EngineMemory* PagingOf(const HardwareView& view) {
+  const auto& memory = view.stack.spec().memory;
+  return memory.has_value() ? &*memory : nullptr;
+}
+
+class Footprint {
+ public:
+  Footprint(const ModelGraph& graph, const ForwardPass& pass,
+            const Layout& layout, const PassFormats& formats,
+            const HardwareView& view)
+      : graph_(graph),
+        pass_(pass),
+        engine_(PagingOf(view)),
+        cache_(graph, layout, formats, engine_),
+        workspace_(graph, layout, formats,
+                   engine_ == nullptr ? EngineMemory{} : *engine_) {
+    memory_.capacity = view.device.HbmCapacity();
+    memory_.budget = memory_.capacity;
+    if (engine_ == nullptr) return;
+    memory_.budget *= engine_->usable_fraction;
+    memory_.framework = engine_->framework;
+    if (layout.tensor() > 1) memory_.communication = engine_->communication;
+    memory_.workspace =
+        workspace_.For(pass.total_new_tokens(), pass.logit_positions());
+  }
+
+  MemoryFootprint Of(const OpList& ops) {
+    AddWeights(ops);
+    AddCache();
+    memory_.fits = memory_.free() >= Bytes::Zero();
+    AddTokenCapacity();
+    AddMaxRequests();
+    AddMaxContext();
+    return std::move(memory_);
+  }
+
+ private:
+  void AddWeights(const OpList& ops) {
+    memory_.weights_by_class = WeightsByClass(ops);
+    memory_.weights = memory_.weights_by_class.Total();
+    memory_.other_weights =
+        Bytes::Of(static_cast<double>(graph_.spec().other_weight_bytes));
+    if (engine_ == nullptr) return;
+    memory_.weight_padding = ExpertPadding(ops, engine_->mxfp4_width_multiple);
+  }
+
+  void AddCache() {
+    CacheBytes all;
+    for (size_t i = 0; i < graph_.spec().layer_kinds.size(); ++i) {
+      if (graph_.CountOf(i) == 0) continue;
+      LayerMemory& layer = memory_.layers.emplace_back();
+      layer.layer_kind = i;
+      layer.layers = graph_.CountOf(i);
+      layer.per_token = static_cast<double>(layer.layers) * cache_.PerToken(i);
+      for (const RequestGroup& group : pass_.groups()) {
+        layer.pass += static_cast<double>(group.request_count * layer.layers) *
+                      cache_.OfLayer(i, group);
+      }
+      all += layer.pass;
+    }
+    AddDraftCache(all);
+    memory_.kv_cache = all.cache + all.indexer;
+    memory_.indexer = all.indexer;
+    memory_.state = all.state;
+    memory_.paging = all.paged - all.total();
+  }
+
+  void AddDraftCache(CacheBytes& all) {
+    CacheBytes drafts;
+    for (const RequestGroup& group : pass_.groups()) {
+      drafts += static_cast<double>(group.request_count) *
+                cache_.OfDrafts(group, pass_);
+    }
+    memory_.draft_kv_cache = drafts.cache + drafts.indexer;
+    all += drafts;
+  }
+
+  void AddTokenCapacity() {
+    memory_.block_tokens = cache_.BlockTokens();
+    const Bytes block =
+        static_cast<double>(memory_.block_tokens) * cache_.PerToken(pass_);
+    if (block == Bytes::Zero()) return;
+    const Bytes left =
+        Max(Bytes::Zero(), memory_.kv_budget() - memory_.state);
+    memory_.kv_token_capacity =
+        static_cast<int64_t>(std::floor(left / block)) * memory_.block_tokens;
+  }
+
+  CacheBytes OfRequest(const RequestGroup& group) const {
+    CacheBytes bytes = cache_.OfRequest(group);
+    bytes += cache_.OfDrafts(group, pass_);
+    return bytes;
+  }
+
+  void AddMaxRequests() {
+    const RequestGroup* largest = nullptr;
+    Bytes most;
+    for (const RequestGroup& group : pass_.groups()) {
+      const Bytes each = OfRequest(group).paged;
+      if (largest != nullptr && each <= most) continue;
+      largest = &group;
+      most = each;
+    }
+    const Bytes room = memory_.budget - memory_.fixed() + memory_.workspace;
+    const int64_t logits =
+        largest->role == Role::kDecode ? largest->new_tokens : 1;
+    const auto fits = [&](int64_t requests) {
+      Bytes needed = static_cast<double>(requests) * most;
+      if (engine_ != nullptr) {
+        needed += workspace_.For(requests * largest->new_tokens,
+                                 requests * logits);
+      }
+      return needed <= room;
+    };
+    memory_.max_requests = LargestThatFits(
+        1,
+        std::min(ForwardPass::kMaxRequests,
+                 ForwardPass::kMaxTotalTokens / largest->new_tokens),
+        fits);
+  }
+
+  void AddMaxContext() {
+    int64_t shortest = 1;
+    for (const RequestGroup& group : pass_.groups()) {
+      shortest = std::max(shortest, group.new_tokens);
+    }
+    const auto fits = [&](int64_t context) {
+      return NeededAtContext(context, memory_, cache_, pass_) <=
+             memory_.budget;
+    };
+    const int64_t found =
+        LargestThatFits(shortest, graph_.spec().max_context, fits);
+    memory_.max_context = found < shortest ? 0 : found;
+  }
+
+  const ModelGraph& graph_;
+  const ForwardPass& pass_;
+  const EngineMemory* engine_;
+  RequestCache cache_;
+  Workspace workspace_;
+  MemoryFootprint memory_;
 };
-
-Bytes StateBytes(const RecurrentMixer& mine, const PassFormats& formats) {
-  return ElementBytes(formats.precision.state,
-                      static_cast<double>(mine.state_elements())) +
-         ElementBytes(formats.hidden,
-                      static_cast<double>(mine.conv_state_elements()));
-}
-
-RequestBytes BytesOf(const RequestGroup& group, const ModelGraph& graph,
-                     const Layout& layout, const PassFormats& formats) {
-  RequestBytes bytes;
-  for (size_t i = 0; i < graph.spec().layer_kinds.size(); ++i) {
-    const LayerKind& kind = graph.spec().layer_kinds[i];
-    const double count = graph.CountOf(i);
-    if (kind.attention.has_value()) {
-      bytes.cache +=
-          count * ElementBytes(formats.precision.kv_cache,
-                               layout.CachedElements(*kind.attention, group));
-      bytes.state +=
-          count *
-          ElementBytes(
-              formats.precision.state,
-              static_cast<double>(layout.PooledStateElements(*kind.attention)));
-    }
-    if (kind.recurrent.has_value()) {
-      bytes.state +=
-          count * StateBytes(layout.OnRank(*kind.recurrent), formats);
-    }
-  }
-  return bytes;
-}
-
-// What another token adds to one layer's cache while no window is full: its own
-// entry, and its share of a compressed one.
-double ElementsPerToken(const Attention& attention, const Layout& layout) {
-  const auto held = [&](int64_t context) {
-    return layout.CachedElements(attention,
-                                 {.request_count = 1, .new_tokens = context});
-  };
-  const auto* compressed = std::get_if<CompressedAttention>(&attention);
-  if (compressed == nullptr || compressed->ratio <= 1) return held(1);
-  const int64_t ratio = compressed->ratio;
-  // Past the window, entries alone grow. No entry is whole before `ratio`
-  // positions are there.
-  const int64_t full = compressed->sliding_window * ratio;
-  const double entry = held(full + ratio) - held(full);
-  return held(1) + entry / static_cast<double>(ratio);
-}
-
-// Tokens of all requests together that `left` holds; 0 where no cache grows.
-int64_t TokenCapacity(Bytes left, const ModelGraph& graph, const Layout& layout,
-                      Format kv_cache) {
-  double elements = 0;
-  for (size_t i = 0; i < graph.spec().layer_kinds.size(); ++i) {
-    const std::optional<Attention>& attention =
-        graph.spec().layer_kinds[i].attention;
-    if (!attention.has_value()) continue;
-    elements += graph.CountOf(i) * ElementsPerToken(*attention, layout);
-  }
-  if (elements == 0) return 0;
-  return static_cast<int64_t>(
-      std::floor(Max(Bytes::Zero(), left) / ElementBytes(kv_cache, elements)));
-}
 
 }  // namespace
 
+absl::string_view NoTokenReason(const MemoryFootprint& memory) {
+  if (memory.kv_token_capacity > 0) return "";
+  const Bytes weights =
+      memory.weights + memory.weight_padding + memory.other_weights;
+  if (weights > memory.budget) return "the weights alone exceed the budget";
+  if (memory.kv_budget() == Bytes::Zero()) {
+    return "weights, workspace and reserve leave nothing of the budget";
+  }
+  if (memory.state > memory.kv_budget()) {
+    return "the states of the pass leave nothing of the budget";
+  }
+  for (const LayerMemory& layer : memory.layers) {
+    if (layer.per_token > Bytes::Zero()) {
+      return "what is left is less than one block of tokens";
+    }
+  }
+  return "no layer's cache grows with the tokens";
+}
+
+Bytes NeededAtContext(int64_t context, const MemoryFootprint& memory,
+                      const RequestCache& cache, const ForwardPass& pass) {
+  Bytes needed = memory.fixed();
+  for (RequestGroup group : pass.groups()) {
+    group.prior_tokens = context - group.new_tokens;
+    CacheBytes each = cache.OfRequest(group);
+    each += cache.OfDrafts(group, pass);
+    needed += static_cast<double>(group.request_count) * each.paged;
+  }
+  return needed;
+}
+
 MemoryFootprint FootprintOf(const OpList& ops, const ModelGraph& graph,
                             const ForwardPass& pass, const Layout& layout,
-                            const PassFormats& formats, const Device& device) {
-  MemoryFootprint footprint;
-  footprint.capacity = device.HbmCapacity();
-  for (const Op& op : ops) footprint.weights += op.repeat * op.held;
-  for (const RequestGroup& group : pass.groups()) {
-    const RequestBytes each = BytesOf(group, graph, layout, formats);
-    const auto requests = static_cast<double>(group.request_count);
-    footprint.kv_cache += requests * each.cache;
-    footprint.state += requests * each.state;
-  }
-  footprint.kv_token_capacity =
-      TokenCapacity(footprint.capacity - footprint.weights - footprint.state,
-                    graph, layout, formats.precision.kv_cache);
-  footprint.fits = footprint.free() >= Bytes::Zero();
-  return footprint;
+                            const PassFormats& formats,
+                            const HardwareView& view) {
+  return Footprint(graph, pass, layout, formats, view).Of(ops);
 }
 
 }  // namespace mansard::model

@@ -44,14 +44,17 @@ Flops WorkOf(const Op& op) { return op.work.tensor + op.work.vector; }
 class Explanation {
  public:
   Explanation(const Target& target, const ForwardPass& pass,
-              const Estimate& estimate, RooflineLevel level)
+              const Estimate& estimate, RooflineLevel level,
+              absl::FunctionRef<bool()> keep_going)
       : target_(target),
         pass_(pass),
         estimate_(estimate),
         level_(level),
+        keep_going_(keep_going),
         view_(target.view()) {}
 
-  Roofline Run() {
+  // Empty where it was stopped.
+  std::optional<Roofline> Run() {
     AddCeilings();
     for (size_t i = 0; i < estimate_.ops.size(); ++i) {
       if (estimate_.ops[i].kind != OpKind::kHost) AddPoint(i);
@@ -61,6 +64,7 @@ class Explanation {
       AddContextCrossover();
       if (pass_.groups().size() == 1) AddBatchCrossovers();
     }
+    if (stopped_) return std::nullopt;
     return std::move(roofline_);
   }
 
@@ -165,6 +169,19 @@ class Explanation {
 
   // --- Crossovers ---
 
+  // Searches go on, over nothing: what they find is dropped.
+  bool Stopped() {
+    if (!stopped_) stopped_ = !keep_going_();
+    return stopped_;
+  }
+
+  // Precondition: an op of experts.
+  int ExpertsPerToken(const Op& op) const {
+    const LayerKind& kind =
+        target_.graph().spec().layer_kinds[static_cast<size_t>(op.layer_kind)];
+    return std::get<MixtureOfExperts>(kind.feed_forward).experts_per_token;
+  }
+
   // The GEMM over `tokens` rows; empty for other ops.
   std::optional<Op> WithTokens(const Op& op, int64_t tokens) const {
     if (const auto* gemm = std::get_if<GemmShape>(&op.shape)) {
@@ -174,8 +191,7 @@ class Explanation {
     }
     if (const auto* grouped = std::get_if<GroupedGemmShape>(&op.shape)) {
       GroupedGemmShape shape = *grouped;
-      const auto per_token = static_cast<int>(std::lround(
-          shape.rows / static_cast<double>(pass_.total_new_tokens())));
+      const int per_token = ExpertsPerToken(op);
       shape.rows = static_cast<double>(tokens) * per_token;
       shape.distinct_experts =
           pass_.routing().DistinctExperts(tokens, per_token, shape.experts);
@@ -198,7 +214,7 @@ class Explanation {
 
   void AddTokenCrossovers(size_t index) {
     const Op& op = estimate_.ops[index];
-    if (!WithTokens(op, 1).has_value()) return;
+    if (!WithTokens(op, 1).has_value() || Stopped()) return;
     for (bool calibrated : {false, true}) {
       const auto value = First(kMaxTokens, [&](int64_t tokens) {
         return TensorAhead(*WithTokens(op, tokens), calibrated);
@@ -235,12 +251,16 @@ class Explanation {
     const std::optional<ForwardPass> pass =
         ForwardPass::Create(std::move(groups), 2 * kMaxContext, none);
     if (!pass.has_value()) return std::nullopt;
-    return pass->WithRouting(pass_.routing(), target_.graph().ExpertCount(),
-                             none);
+    const std::optional<ForwardPass> routed =
+        pass->WithRouting(pass_.routing(), target_.graph().ExpertCount(), none);
+    if (!routed.has_value()) return std::nullopt;
+    return routed->WithDrafting(pass_.drafting(),
+                                target_.graph().spec().mtp.modules, none);
   }
 
   void AddContextCrossover() {
     const auto value = First(kMaxContext, [&](int64_t context) {
+      if (Stopped()) return false;
       const std::optional<ForwardPass> pass = WithContext(context);
       if (!pass.has_value()) return false;
       Bytes weights;
@@ -257,7 +277,8 @@ class Explanation {
     }
   }
 
-  std::optional<Bound> BoundAt(int64_t batch) const {
+  std::optional<Bound> BoundAt(int64_t batch) {
+    if (Stopped()) return std::nullopt;
     const std::optional<ForwardPass> pass = WithBatch(batch);
     if (!pass.has_value()) return std::nullopt;
     return EstimatePass(target_, *pass).phase.bound;
@@ -284,7 +305,9 @@ class Explanation {
   const ForwardPass& pass_;
   const Estimate& estimate_;
   const RooflineLevel level_;
+  const absl::FunctionRef<bool()> keep_going_;
   const HardwareView view_;
+  bool stopped_ = false;
   Roofline roofline_;
 };
 
@@ -302,9 +325,12 @@ absl::string_view RooflineAxisName(RooflineAxis axis) {
   return "";
 }
 
-Roofline ExplainRoofline(const Target& target, const ForwardPass& pass,
-                         const Estimate& estimate, RooflineLevel level) {
-  return Explanation(target, pass, estimate, level).Run();
+std::optional<Roofline> ExplainRoofline(const Target& target,
+                                        const ForwardPass& pass,
+                                        const Estimate& estimate,
+                                        RooflineLevel level,
+                                        absl::FunctionRef<bool()> keep_going) {
+  return Explanation(target, pass, estimate, level, keep_going).Run();
 }
 
 }  // namespace mansard::model

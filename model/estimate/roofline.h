@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/functional/function_ref.h"
 #include "model/estimate/estimate.h"
 
 namespace mansard::model {
@@ -50,8 +51,13 @@ struct Roofline {
 
 // Crossovers within limits that are searched by doubling and halving: rows of a
 // GEMM to 2^24, batch to 2^19 (one group of decodes), context to 1e9 (decodes
-// alone). Each lowers or estimates the step or the op anew, some tens of times.
-Roofline ExplainRoofline(const Target& target, const ForwardPass& pass,
-                         const Estimate& estimate, RooflineLevel level);
+// alone). Each lowers or estimates the step or the op anew, some tens of times;
+// `keep_going` is asked before each step and before each op. Once it says no it
+// is not asked again, and the result is empty.
+std::optional<Roofline> ExplainRoofline(const Target& target,
+                                        const ForwardPass& pass,
+                                        const Estimate& estimate,
+                                        RooflineLevel level,
+                                        absl::FunctionRef<bool()> keep_going);
 
 }  // namespace mansard::model

@@ -10,6 +10,7 @@
 #include "gtest/gtest.h"
 #include "model/io/shipped.h"
 #include "tests/support/allocations.h"
+#include "tests/toy/published_attention.h"
 #include "tests/toy/published_shapes.h"
 #include "tests/toy/toy_hardware.h"
 #include "tests/toy/toy_models.h"
@@ -23,8 +24,10 @@ using mansard::testing::BuildPass;
 using mansard::testing::BuildTarget;
 using mansard::testing::DecodePass;
 using mansard::testing::DeepSeekV3;
+using mansard::testing::LlamaVisionAttention;
 using mansard::testing::PrefillPass;
 using mansard::testing::TargetOn;
+using mansard::testing::TinyDraftingGraph;
 using mansard::testing::TinyGraph;
 using mansard::testing::TinyLatentGraph;
 using mansard::testing::TinyMoeGraph;
@@ -114,6 +117,37 @@ TEST(StepTimer, IsTheWholeEstimatesTimeWithHostCostsAndNarrowFormats) {
               << launch << " us a launch";
         }
       }
+    }
+  }
+}
+
+TEST(StepTimer, IsTheWholeEstimatesTimeWithDraftingAndAnEncoder) {
+  StepTimer timer;
+  ToyHardware toy;
+  toy.stack.host.cuda_graphs = false;
+  toy.stack.host.eager_launch = Microseconds(4);
+  const Target drafts =
+      BuildTarget(TargetOn(BuildGraph(TinyDraftingGraph()), toy.Build(), 2));
+  const ForwardPass plain =
+      BuildPass({{Role::kPrefill, 1, 512, 100}, {Role::kDecode, 3, 3, 20}});
+  Seconds last = timer.Estimate(drafts, plain);
+  for (int draft_tokens : {1, 2, 5}) {
+    Violations violations;
+    const auto pass =
+        plain.WithDrafting({.draft_tokens = draft_tokens}, 1, violations);
+    const Seconds now = timer.Estimate(drafts, *pass);
+    EXPECT_EQ(now.value(), EstimatePass(drafts, *pass).phase.estimate.value());
+    EXPECT_GT(now, last) << draft_tokens;
+    last = now;
+  }
+  const Target vision =
+      BuildTarget(TargetOn(BuildGraph(LlamaVisionAttention()), toy.Build(), 2));
+  for (int64_t encoder_tokens : {0, 1601}) {
+    for (const Role role : {Role::kPrefill, Role::kDecode}) {
+      const ForwardPass pass = BuildPass(
+          {{role, 2, role == Role::kDecode ? 1 : 64, 0, encoder_tokens}});
+      EXPECT_EQ(timer.Estimate(vision, pass).value(),
+                EstimatePass(vision, pass).phase.estimate.value());
     }
   }
 }

@@ -50,7 +50,6 @@ ParameterCounts AroundLayersParameters(const ModelGraphSpec& spec) {
                                (spec.final_norm ? OneNorm(spec) : 0);
   counts[TensorClass::kResidual] = StreamCollection(spec);
   counts[TensorClass::kScale] = spec.extra_parameters;
-  counts[TensorClass::kScale] = spec.extra_parameters;
   if (spec.layer_input_size != 0) {
     // The embedding's own projection to all layers, with its norm
     // (modeling_gemma3n.py).

@@ -21,6 +21,43 @@ constexpr int kMaxModules = 64;  // Also layers of one.
 // So that sums of counts fit into 64 bits: 2^63 is 9.22e18.
 constexpr double kMaxParameters = 9e18;
 
+// Each class once, in order, of those that `fits` allows.
+template <class Fits>
+void CheckFormats(const std::vector<LinearFormats>& formats, const Fits& fits,
+                  absl::string_view place, Violations& violations) {
+  for (size_t i = 0; i < formats.size(); ++i) {
+    const LinearClass linear = formats[i].linear;
+    const std::string field = absl::StrCat(Indexed("formats", i), ".linear");
+    if (!fits(linear)) {
+      violations.Add(field, absl::StrCat("is \"", LinearClassName(linear),
+                                         "\", of which ", place, " has none"));
+    }
+    if (i > 0 && formats[i - 1].linear >= linear) {
+      violations.Add(
+          field, absl::StrCat("is \"", LinearClassName(linear), "\" after \"",
+                              LinearClassName(formats[i - 1].linear),
+                              "\"; each class stands once, in the "
+                              "order ",
+                              LinearClassNames()));
+    }
+  }
+}
+
+void CheckGraphFormats(const ModelGraphSpec& spec, Violations& violations) {
+  CheckFormats(
+      spec.formats, [](LinearClass linear) { return !IsInLayers(linear); },
+      "what stands around the layers", violations);
+  std::optional<Format> tables[2];
+  for (const LinearFormats& formats : spec.formats) {
+    tables[formats.linear == LinearClass::kHead ? 0 : 1] = formats.weights;
+  }
+  if (spec.tied_embeddings && tables[0] != tables[1]) {
+    violations.Add("formats",
+                   "gives head and embedding different weights; they are tied "
+                   "and must have the same");
+  }
+}
+
 void CheckLayerKind(const LayerKind& kind, Violations& violations) {
   if (!kind.has_mixer() && !kind.has_feed_forward()) {
     violations.Add("attention",
@@ -46,6 +83,10 @@ void CheckLayerKind(const LayerKind& kind, Violations& violations) {
     CheckRecurrentRules(*kind.recurrent, violations);
   }
   CheckFeedForwardRules(kind.feed_forward, violations);
+  CheckFormats(
+      kind.formats,
+      [&kind](LinearClass linear) { return HasLinear(kind, linear); },
+      "the layer", violations);
 }
 
 void CheckIndexes(absl::string_view field, const std::vector<int>& indexes,
@@ -78,6 +119,11 @@ void CheckLayerKinds(const ModelGraphSpec& spec, Violations& violations) {
           absl::StrCat("\"", kind.name, "\" stands for another kind already"));
     }
     CheckLayerKind(kind, violations);
+    if (kind.parallel && spec.residual_streams > 1) {
+      violations.Add("parallel", absl::StrCat("is true; must be false beside a "
+                                              "residual_stream_count of ",
+                                              spec.residual_streams));
+    }
   }
   if (spec.layer_kind_indexes.empty() ||
       spec.layer_kind_indexes.size() > kMaxLayers) {
@@ -140,6 +186,20 @@ void CheckTables(const ModelGraphSpec& spec, Violations& violations) {
         absl::StrCat("is ", spec.layer_input_size, "; times the layers, ",
                      layers, ", it may be up to ",
                      static_cast<int>(kMaxWidth)));
+  }
+  // No model has these together: where the one enters the other is not known.
+  if (spec.layer_input_size != 0 && spec.residual_streams > 1) {
+    violations.Add("layer_input_size",
+                   absl::StrCat("is ", spec.layer_input_size,
+                                "; must be 0 beside a residual_stream_count "
+                                "of ",
+                                spec.residual_streams));
+  }
+  if (spec.layer_input_size != 0 && spec.mtp.modules > 0) {
+    violations.Add(
+        "layer_input_size",
+        absl::StrCat("is ", spec.layer_input_size,
+                     "; must be 0 beside modules for multi-token prediction"));
   }
   if (violations.CheckRange("residual_stream_count", spec.residual_streams, 1,
                             kMaxStreams) &&
@@ -245,6 +305,10 @@ void CheckGraph(const ModelGraphSpec& spec, Violations& violations) {
   CheckLayerKinds(spec, violations);
   CheckTables(spec, violations);
   CheckDrafting(spec, violations);
+  CheckGraphFormats(spec, violations);
+  violations.CheckRange("other_weight_bytes",
+                        static_cast<double>(spec.other_weight_bytes), 0,
+                        kMaxParameters);
   // These follow indexes and multiply sizes.
   if (violations.all().size() != before) return;
   CheckSources(spec, violations);

@@ -257,6 +257,12 @@ TEST(GraphRules, LayersAndExperts) {
       {"layer_kinds[0].parallel_norms",
        "is true; must be false in a layer that is not parallel",
        [](ModelGraphSpec& s) { s.layer_kinds[0].parallel_norms = true; }},
+      {"layer_kinds[0].parallel",
+       "is true; must be false beside a residual_stream_count of 4",
+       [](ModelGraphSpec& s) {
+         s.layer_kinds[0].parallel = true;
+         s.residual_streams = 4;
+       }},
       {"layer_kinds[0].extra_parameter_count",
        "is -1; allowed: 0 to 1000000000000",
        [](ModelGraphSpec& s) { s.layer_kinds[0].extra_parameters = -1; }},
@@ -292,6 +298,20 @@ TEST(GraphRules, AroundTheLayers) {
        [](ModelGraphSpec& s) {
          s.layer_input_size = 1 << 24;
          s.layer_input_rows = 1;
+       }},
+      {"layer_input_size",
+       "is 8; must be 0 beside a residual_stream_count of 2",
+       [](ModelGraphSpec& s) {
+         s.layer_input_size = 8;
+         s.layer_input_rows = 1;
+         s.residual_streams = 2;
+       }},
+      {"layer_input_size",
+       "is 8; must be 0 beside modules for multi-token prediction",
+       [](ModelGraphSpec& s) {
+         s.layer_input_size = 8;
+         s.layer_input_rows = 1;
+         s.mtp = {.modules = 1, .layer_kind_indexes = {0}};
        }},
       {"residual_stream_count", "is 0; allowed: 1 to 64",
        [](ModelGraphSpec& s) { s.residual_streams = 0; }},

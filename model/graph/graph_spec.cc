@@ -78,4 +78,28 @@ CacheEntries EntriesHeld(const Attention& attention, int64_t context) {
   return std::visit(CountEntriesHeld{context}, attention);
 }
 
+bool HasLinear(const LayerKind& kind, LinearClass linear) {
+  const auto* experts = std::get_if<MixtureOfExperts>(&kind.feed_forward);
+  switch (linear) {
+    case LinearClass::kAttentionInput:
+    case LinearClass::kAttentionOutput:
+      return kind.attention.has_value();
+    case LinearClass::kRecurrent:
+      return kind.recurrent.has_value();
+    case LinearClass::kFeedForward:
+      return std::holds_alternative<DenseFeedForward>(kind.feed_forward);
+    case LinearClass::kExperts:
+    case LinearClass::kRouter:
+      return experts != nullptr;
+    case LinearClass::kSharedExperts:
+      return experts != nullptr && experts->shared_intermediate_size != 0;
+    case LinearClass::kLatentExperts:
+      return experts != nullptr && experts->latent_size != 0;
+    case LinearClass::kHead:
+    case LinearClass::kEmbedding:
+      return false;
+  }
+  return false;
+}
+
 }  // namespace mansard::model

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "model/base/format.h"
+#include "model/graph/linear_class.h"
 
 namespace mansard::model {
 
@@ -228,6 +229,15 @@ enum class NormPlacement {
   kBoth,    // Before and after each (Gemma 2).
 };
 
+// What one class of linear layers is stored in and reads.
+struct LinearFormats {
+  LinearClass linear = LinearClass::kAttentionInput;
+  Format weights = Format::kBf16;
+  Format activations = Format::kBf16;
+
+  bool operator==(const LinearFormats&) const = default;
+};
+
 // A mixer and a feed-forward; either may be missing, not both. With both an
 // attention and a recurrent mixer, they stand side by side: they read the same
 // norm and are summed (Falcon-H1).
@@ -245,6 +255,9 @@ struct LayerKind {
   // Scales and gates without an op of their own: one scalar a layer, weights
   // of a router's scale.
   int64_t extra_parameters = 0;
+  // Where a class differs from the graph's native precision; a router, from
+  // the 16-bit format. In the order of the classes, each once.
+  std::vector<LinearFormats> formats = {};
 
   bool has_mixer() const {
     return attention.has_value() || recurrent.has_value();
@@ -255,6 +268,9 @@ struct LayerKind {
 
   bool operator==(const LayerKind&) const = default;
 };
+
+// Whether a layer has linear layers of a class.
+bool HasLinear(const LayerKind& kind, LinearClass linear);
 
 // Modules that draft the tokens after the next one (DeepSeek-V3, arXiv
 // 2412.19437 §2.2). Beyond the layers, and only run by a pass that drafts.
@@ -312,6 +328,12 @@ struct ModelGraphSpec {
   // As LayerKind's, beyond the layers: before the last norm.
   int64_t extra_parameters = 0;
   MultiTokenPrediction mtp;
+  // As LayerKind's, of head and embedding.
+  std::vector<LinearFormats> formats;
+  // Weights of the checkpoint that are no part of the graph (encoders of images
+  // and sound), and where that number is from. 0: none known.
+  int64_t other_weight_bytes = 0;
+  std::string other_weight_source;
 };
 
 // Elements that one cached entry of one layer holds: a key and a value for each

@@ -201,6 +201,14 @@ TEST(HfSpecialsTest, FullLayersWithHeadsOfTheirOwn) {
             80 + 2 * (192 + 4) + 2 * (256 + 32 + 8) + 4 * (384 + 32 + 1) + 8);
 }
 
+TEST(HfSpecialsTest, SharedKeysLeaveNothingToProject) {
+  const ImportedConfig imported =
+      ImportOrDie(Gemma4({{"num_kv_shared_layers", "2"}}));
+  EXPECT_TRUE(GroupedOf(LayerOf(imported, 1)).value_from_key);
+  EXPECT_TRUE(GroupedOf(LayerOf(imported, 3)).shared_kv);
+  EXPECT_FALSE(GroupedOf(LayerOf(imported, 3)).value_from_key);
+}
+
 TEST(HfSpecialsTest, SharedKvAndInputsOfEachLayer) {
   const ImportedConfig imported =
       ImportOrDie(Gemma4({{"attention_k_eq_v", "false"},

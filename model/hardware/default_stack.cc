@@ -255,6 +255,7 @@ std::optional<KernelStack> DefaultStack(const Device& device,
     }
   }
   stack.host = DefaultHost();
+  stack.memory = DefaultEngineMemory(device);
   return KernelStack::Create(std::move(stack), violations);
 }
 

@@ -15,6 +15,7 @@
 // - Collectives, for each tier of the fabrics: NCCL's tuning constants for a
 //   ring, latency x 1.3, link bandwidth x 0.65, as if all devices of the domain
 //   took part.
+// - Memory: DefaultEngineMemory.
 #pragma once
 
 #include <optional>

@@ -57,6 +57,17 @@ std::optional<Format> TensorUnitFor(const Device& device, Format format) {
       // The same 8-bit floating-point units; only the scales differ.
       if (device.HasTensor(Format::kFp8E4m3)) return Format::kFp8E4m3;
       return std::nullopt;
+    case Format::kInt4Group64:
+    case Format::kInt4Group32:
+    case Format::kInt4Symmetric:
+    case Format::kInt4Group64Symmetric:
+    case Format::kInt4Group32Symmetric:
+      if (device.HasTensor(Format::kInt4)) return Format::kInt4;
+      return std::nullopt;
+    case Format::kInt8Group128:
+    case Format::kInt8Group64:
+      if (device.HasTensor(Format::kInt8)) return Format::kInt8;
+      return std::nullopt;
     case Format::kFp32:
     case Format::kTf32:
     case Format::kBf16:

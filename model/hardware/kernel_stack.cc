@@ -216,6 +216,10 @@ std::optional<KernelStack> KernelStack::Create(KernelStackSpec spec,
   }
   CheckFamilyIds(spec, violations);
   CheckHost(spec.host, violations);
+  if (spec.memory.has_value()) {
+    Violations::Scope scope(violations, "memory");
+    CheckEngineMemory(*spec.memory, violations);
+  }
   if (violations.all().size() != before) return std::nullopt;
   return KernelStack(std::move(spec));
 }

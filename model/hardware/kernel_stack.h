@@ -13,6 +13,7 @@
 #include "model/base/format.h"
 #include "model/base/units.h"
 #include "model/base/violations.h"
+#include "model/hardware/engine_memory.h"
 #include "model/hardware/fabric.h"
 #include "model/hardware/provenance.h"
 
@@ -117,6 +118,8 @@ struct KernelStackSpec {
   std::array<std::optional<CollectiveFamily>, kLinkTierCount> collectives;
   HostCost host;
   Fusion fusion;
+  // Empty: nothing is known of it. A model then has the whole device.
+  std::optional<EngineMemory> memory = std::nullopt;
 };
 
 class KernelStack {

@@ -26,7 +26,7 @@ v1::ModelGraph Parse(const std::string& text) {
   return proto;
 }
 
-// Between them, the kinds set every field.
+// Between them, the kinds set every field but those of ParallelProto.
 const char kKinds[] = R"pb(
   layer_kinds {
     kind: "grouped"
@@ -46,8 +46,6 @@ const char kKinds[] = R"pb(
       sliding_window_token_count: 1024
     }
     dense { intermediate_size: 128 gated: true bias: true }
-    parallel: true
-    parallel_norms: true
     norm_placement: NORM_PLACEMENT_BOTH
     extra_parameter_count: 3
   }
@@ -189,8 +187,6 @@ v1::ModelGraph FullProto() {
     final_norm: false
     head_bias: true
     norm_bias: true
-    layer_input_size: 6
-    layer_input_row_count: 90
     residual_stream_count: 4
     extra_parameter_count: 7
     multi_token_prediction {
@@ -200,6 +196,18 @@ v1::ModelGraph FullProto() {
       own_head: true
     }
   )pb");
+}
+
+// Sets what does not go together with FullProto's streams and modules.
+v1::ModelGraph ParallelProto() {
+  v1::ModelGraph proto = FullProto();
+  proto.clear_residual_stream_count();
+  proto.clear_multi_token_prediction();
+  proto.set_layer_input_size(6);
+  proto.set_layer_input_row_count(90);
+  proto.mutable_layer_kinds(0)->set_parallel(true);
+  proto.mutable_layer_kinds(0)->set_parallel_norms(true);
+  return proto;
 }
 
 v1::ModelGraph WithoutOutputs(v1::ModelGraph proto) {
@@ -246,6 +254,7 @@ TEST(GraphRoundTrip, SetsEveryField) {
                  "mansard.v1.ModelGraph.layer_count"});  // With one kind.
   std::set<std::string> set;
   NameSetFields(FullProto(), set);
+  NameSetFields(ParallelProto(), set);
   for (const auto* found : {&output, &set}) {
     for (const std::string& name : *found) missing.erase(name);
   }
@@ -253,16 +262,17 @@ TEST(GraphRoundTrip, SetsEveryField) {
 }
 
 TEST(GraphRoundTrip, KeepsEveryField) {
-  const v1::ModelGraph start = FullProto();
-  Violations violations;
-  const std::optional<ModelGraph> graph =
-      GraphFromProto(start, "full", violations);
-  ASSERT_TRUE(graph.has_value()) << violations.ToStatus();
-  const v1::ModelGraph end = WithoutOutputs(GraphToProto(*graph));
-  std::string report;
-  MessageDifferencer differencer;
-  differencer.ReportDifferencesToString(&report);
-  EXPECT_TRUE(differencer.Compare(start, end)) << report;
+  for (const v1::ModelGraph& start : {FullProto(), ParallelProto()}) {
+    Violations violations;
+    const std::optional<ModelGraph> graph =
+        GraphFromProto(start, "full", violations);
+    ASSERT_TRUE(graph.has_value()) << violations.ToStatus();
+    const v1::ModelGraph end = WithoutOutputs(GraphToProto(*graph));
+    std::string report;
+    MessageDifferencer differencer;
+    differencer.ReportDifferencesToString(&report);
+    EXPECT_TRUE(differencer.Compare(start, end)) << report;
+  }
 }
 
 TEST(GraphRoundTrip, NamedDefaultsAreTheUnsetOnes) {

@@ -217,6 +217,42 @@ HostCost HostFromProto(const v1::HostCost& proto, Violations& violations) {
   return host;
 }
 
+EngineMemory EngineMemoryFromProto(const v1::EngineMemory& proto,
+                                   Violations& violations) {
+  Violations::Scope scope(violations, "memory");
+  EngineMemory memory;
+  memory.usable_fraction = proto.usable_ratio();
+  memory.framework = Bytes::Of(proto.framework_bytes());
+  memory.communication = Bytes::Of(proto.communication_bytes());
+  memory.token_budget = proto.max_batched_token_count();
+  memory.sequence_limit = proto.max_sequence_count();
+  memory.bytes_per_logit = proto.bytes_per_logit();
+  memory.fixed_workspace = Bytes::Of(proto.fixed_workspace_bytes());
+  memory.block_tokens = proto.block_token_count();
+  memory.unified_pages = proto.unified_pages();
+  memory.mxfp4_width_multiple =
+      proto.mxfp4_width_multiple() == 0 ? 1 : proto.mxfp4_width_multiple();
+  memory.provenance = ProvenanceFromProto(proto.provenance(), violations);
+  return memory;
+}
+
+void EngineMemoryToProto(const EngineMemory& memory, v1::EngineMemory& proto) {
+  proto.set_usable_ratio(memory.usable_fraction);
+  proto.set_framework_bytes(memory.framework.value());
+  proto.set_communication_bytes(memory.communication.value());
+  proto.set_max_batched_token_count(static_cast<int32_t>(memory.token_budget));
+  proto.set_max_sequence_count(static_cast<int32_t>(memory.sequence_limit));
+  proto.set_bytes_per_logit(memory.bytes_per_logit);
+  proto.set_fixed_workspace_bytes(memory.fixed_workspace.value());
+  proto.set_block_token_count(static_cast<int32_t>(memory.block_tokens));
+  proto.set_unified_pages(memory.unified_pages);
+  if (memory.mxfp4_width_multiple != 1) {
+    proto.set_mxfp4_width_multiple(
+        static_cast<int32_t>(memory.mxfp4_width_multiple));
+  }
+  *proto.mutable_provenance() = ProvenanceToProto(memory.provenance);
+}
+
 void AddGemmBindings(const KernelStackSpec& spec, v1::KernelStack& proto) {
   const auto add = [&](int family, absl::string_view precision) {
     auto& binding = *proto.add_bindings();
@@ -254,6 +290,9 @@ std::optional<KernelStack> KernelStackFromProto(const v1::KernelStack& proto,
   const Bindings bindings = ReadBindings(proto, families, ids, violations);
   spec.host = HostFromProto(proto.host(), violations);
   spec.fusion.residual_into_norm = proto.fusion().residual_into_norm();
+  if (proto.has_memory()) {
+    spec.memory = EngineMemoryFromProto(proto.memory(), violations);
+  }
   if (violations.all().size() != before) return std::nullopt;
 
   BindGemm(bindings, families, spec);
@@ -314,6 +353,9 @@ v1::KernelStack KernelStackToProto(const KernelStack& stack) {
   *host.mutable_provenance() = ProvenanceToProto(spec.host.provenance);
   proto.mutable_fusion()->set_residual_into_norm(
       spec.fusion.residual_into_norm);
+  if (spec.memory.has_value()) {
+    EngineMemoryToProto(*spec.memory, *proto.mutable_memory());
+  }
   return proto;
 }
 

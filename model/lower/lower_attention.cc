@@ -21,7 +21,8 @@ Lowering::GroupedWidths Lowering::WidthsOf(
 void Lowering::EmitAttention(const GroupedQueryAttention& attention) {
   const GroupedWidths mine = WidthsOf(attention);
   const int64_t gate = attention.output_gate ? mine.output : 0;
-  EmitLinear({Part::kQkvProj, Part::kAttentionQuantize},
+  EmitLinear(LinearClass::kAttentionInput,
+             {Part::kQkvProj, Part::kAttentionQuantize},
              mine.query + gate + mine.kv, hidden_, attention.qkv_bias);
   EmitQkNorm(Part::kQkNorm, attention.qk_norm, tokens_, mine.query_heads,
              mine.kv_heads, attention.head_size);
@@ -45,7 +46,8 @@ void Lowering::EmitAttention(const GroupedQueryAttention& attention) {
   if (attention.output_gate) {
     Emit(GateOp({tokens_, mine.output, formats_.hidden}), Part::kOutputGate);
   }
-  EmitLinear({Part::kOutputProj, Part::kOutputQuantize}, hidden_, mine.output,
+  EmitLinear(LinearClass::kAttentionOutput,
+             {Part::kOutputProj, Part::kOutputQuantize}, hidden_, mine.output,
              attention.output_bias);
 }
 
@@ -113,7 +115,8 @@ void Lowering::EmitAttention(const CrossAttention& attention) {
     if (!group.computes_encoder()) continue;
     encoder_rows += group.request_count * group.encoder_tokens;
   }
-  EmitLinear({Part::kQueryProj, Part::kAttentionQuantize}, width, hidden_,
+  EmitLinear(LinearClass::kAttentionInput,
+             {Part::kQueryProj, Part::kAttentionQuantize}, width, hidden_,
              false);
   EmitQkNorm(Part::kQkNorm, attention.qk_norm, tokens_, query_heads, 0,
              attention.head_size);
@@ -130,16 +133,18 @@ void Lowering::EmitAttention(const CrossAttention& attention) {
                               .kv_cache = formats_.precision.kv_cache}),
                  Part::kAttention, i);
   }
-  EmitLinear({Part::kOutputProj, Part::kOutputQuantize}, hidden_, width, false);
+  EmitLinear(LinearClass::kAttentionOutput,
+             {Part::kOutputProj, Part::kOutputQuantize}, hidden_, width, false);
 }
 
 void Lowering::EmitEncoderKv(const CrossAttention& attention, int kv_heads,
                              int64_t rows) {
   const size_t first = ops_.size();
   const int64_t computed = rows == 0 ? 1 : rows;
-  EmitQuantize(Part::kKvQuantize, computed, hidden_);
-  Emit(GemmOp(LinearShape(computed, int64_t{2} * kv_heads * attention.head_size,
-                          hidden_),
+  EmitQuantize(Part::kKvQuantize, LinearClass::kAttentionInput, computed,
+               hidden_);
+  Emit(GemmOp(LinearShape(LinearClass::kAttentionInput, computed,
+                          int64_t{2} * kv_heads * attention.head_size, hidden_),
               false),
        Part::kEncoderKvProj);
   EmitQkNorm(Part::kEncoderKeyNorm, attention.qk_norm, computed, 0, kv_heads,

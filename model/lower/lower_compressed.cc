@@ -7,19 +7,24 @@ void Lowering::EmitAttention(const CompressedAttention& attention) {
   const int heads = layout_.QueryHeadsPerRank(attention);
   const int64_t size = attention.head_size;
   const int64_t query_rank = attention.query_lora_rank;
-  EmitLinear({Part::kLatentProj, Part::kAttentionQuantize}, query_rank + size,
+  EmitLinear(LinearClass::kAttentionInput,
+             {Part::kLatentProj, Part::kAttentionQuantize}, query_rank + size,
              hidden_, false);
   Emit(NormOp({tokens_, query_rank, formats_.hidden}, false, formats_.native),
        Part::kQueryLatentNorm);
-  EmitQuantize(Part::kQueryQuantize, tokens_, query_rank);
+  EmitQuantize(Part::kQueryQuantize, LinearClass::kAttentionInput, tokens_,
+               query_rank);
   Emit(NormOp({tokens_, size, formats_.hidden}, false, formats_.native),
        Part::kKvLatentNorm);
-  Emit(GemmOp(LinearShape(tokens_, heads * size, query_rank), false),
+  Emit(GemmOp(LinearShape(LinearClass::kAttentionInput, tokens_, heads * size,
+                          query_rank),
+              false),
        Part::kQueryProj);
   EmitQkNorm(Part::kQkNorm, QkNorm::kUnweighted, tokens_, heads, 0, size);
   EmitRope(Part::kRope, int64_t{heads} + 1, attention.rope_head_size);
   if (attention.ratio != 0) {
-    Emit(GemmOp(LinearShape(tokens_, PooledWidth(attention, size), hidden_),
+    Emit(GemmOp(LinearShape(LinearClass::kAttentionInput, tokens_,
+                            PooledWidth(attention, size), hidden_),
                 false),
          Part::kCompressProj);
     EmitPooling(Part::kCompressPool, attention, attention.head_size);
@@ -73,12 +78,14 @@ void Lowering::EmitGroupedOutput(const CompressedAttention& attention,
                                  int64_t heads) {
   const int64_t groups = attention.output_groups / layout_.tensor();
   const int64_t inputs = heads * attention.head_size;
-  EmitQuantize(Part::kOutputDownQuantize, tokens_, inputs);
-  GemmShape down =
-      LinearShape(tokens_, attention.output_lora_rank, inputs / groups);
+  EmitQuantize(Part::kOutputDownQuantize, LinearClass::kAttentionOutput,
+               tokens_, inputs);
+  GemmShape down = LinearShape(LinearClass::kAttentionOutput, tokens_,
+                               attention.output_lora_rank, inputs / groups);
   down.batch = groups;
   Emit(GemmOp(down, false), Part::kOutputDownProj);
-  EmitLinear({Part::kOutputProj, Part::kOutputQuantize}, hidden_,
+  EmitLinear(LinearClass::kAttentionOutput,
+             {Part::kOutputProj, Part::kOutputQuantize}, hidden_,
              groups * attention.output_lora_rank, false);
 }
 

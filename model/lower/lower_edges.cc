@@ -16,9 +16,9 @@ int64_t Lowering::ExtraRowsPerRank() const {
 void Lowering::EmitLookup(Part part, int64_t rows_held) {
   const int64_t width = TableWidth();
   Op& gather = Emit(
-      EmbeddingOp({tokens_, width, formats_.hidden}, formats_.native), part);
+      EmbeddingOp({tokens_, width, formats_.hidden}, formats_.embedding), part);
   gather.work.weights *= 1.0 / layout_.tensor();
-  gather.held = WeightBytes(formats_.native, rows_held, width);
+  gather.held = WeightBytes(formats_.embedding, rows_held, width);
   EmitAllReduce(Part::kEmbeddingAllReduce, width);
   if (graph_.spec().embedding_size == 0) return;
   Op& project =
@@ -108,12 +108,24 @@ void Lowering::EmitHead(int64_t positions) {
                        Part::kHeadProj);
     if (draft_) project.held = Bytes::Zero();
   }
-  Op& head = Emit(WideGemm(positions, vocabulary, TableWidth(), spec.head_bias),
+  if (IsLowPrecision(formats_.head.activations)) {
+    Emit(QuantizeOp({positions, TableWidth(), formats_.hidden},
+                    formats_.head.activations),
+         Part::kHeadQuantize);
+  }
+  Op& head = Emit(GemmOp({.m = positions,
+                          .n = vocabulary,
+                          .k = TableWidth(),
+                          .input = formats_.head.activations,
+                          .weights = formats_.head.weights,
+                          .output = formats_.hidden,
+                          .compute = formats_.head.compute},
+                         spec.head_bias),
                   Part::kHead);
   if (draft_) {
-    head.held = spec.mtp.own_head
-                    ? WeightBytes(formats_.native, vocabulary, TableWidth())
-                    : Bytes::Zero();
+    head.held = spec.mtp.own_head ? WeightBytes(formats_.head.weights,
+                                                vocabulary, TableWidth())
+                                  : Bytes::Zero();
   }
   if (layout_.tensor() > 1) {
     Emit(AllGatherOp({layout_.tensor(), *layout_.tensor_tier()},

@@ -2,19 +2,22 @@
 
 namespace mansard::model {
 
-void Lowering::EmitDense(const FeedForwardParts& parts, int64_t full_width,
-                         bool gated, bool bias) {
+void Lowering::EmitDense(LinearClass linear, const FeedForwardParts& parts,
+                         int64_t full_width, bool gated, bool bias) {
   const int64_t width = layout_.PerRank(full_width);
-  Emit(GemmOp(LinearShape(tokens_, gated ? 2 * width : width, hidden_), bias),
+  Emit(GemmOp(LinearShape(linear, tokens_, gated ? 2 * width : width, hidden_),
+              bias),
        parts.up);
   Emit(ActivationOp({tokens_, width, formats_.hidden}, gated),
        parts.activation);
-  EmitLinear(parts.down, hidden_, width, bias);
+  EmitLinear(linear, parts.down, hidden_, width, bias);
 }
 
 void Lowering::EmitFeedForward(const DenseFeedForward& feed_forward) {
-  EmitQuantize(Part::kFeedForwardQuantize, tokens_, hidden_);
-  EmitDense({Part::kUpProj,
+  EmitQuantize(Part::kFeedForwardQuantize, LinearClass::kFeedForward, tokens_,
+               hidden_);
+  EmitDense(LinearClass::kFeedForward,
+            {Part::kUpProj,
              Part::kActivation,
              {Part::kDownProj, Part::kDownQuantize}},
             feed_forward.intermediate_size, feed_forward.gated,
@@ -28,32 +31,46 @@ bool Lowering::ReducesItself(const FeedForward& feed_forward) {
 }
 
 void Lowering::EmitFeedForward(const MixtureOfExperts& experts) {
-  Emit(WideGemm(tokens_, experts.expert_count, hidden_, experts.router_bias),
+  Format input = formats_.hidden;
+  EmitInputQuantize(Part::kRouterQuantize, LinearClass::kRouter, input);
+  Emit(GemmOp(LinearShape(LinearClass::kRouter, tokens_, experts.expert_count,
+                          hidden_),
+              experts.router_bias),
        Part::kRouter);
   Emit(RoutingOp({tokens_, experts.expert_count, formats_.hidden}),
        Part::kTopK);
-  EmitRouted(experts);
-  if (experts.shared_intermediate_size != 0) EmitShared(experts);
+  EmitRouted(experts, input);
+  if (experts.shared_intermediate_size != 0) EmitShared(experts, input);
 }
 
-// Routed and shared experts read the same vectors, in GEMMs' format, unless the
-// routed ones have a norm of their own.
-void Lowering::EmitRouted(const MixtureOfExperts& experts) {
+// Routed and shared experts read the same vectors, unless the routed ones have
+// a norm of their own.
+void Lowering::EmitRouted(const MixtureOfExperts& experts, Format& input) {
+  Format own = formats_.hidden;
+  Format& format = experts.separate_norms ? own : input;
   if (experts.separate_norms) EmitPlainNorm(Part::kExpertInputNorm);
   int64_t across = hidden_;  // What an expert reads and writes.
   if (experts.latent_size != 0) {
     across = experts.latent_size;
-    EmitLinear({Part::kLatentDown, Part::kLatentDownQuantize}, across, hidden_,
-               false);
+    EmitInputQuantize(Part::kLatentDownQuantize, LinearClass::kLatentExperts,
+                      format);
+    Emit(GemmOp(
+             LinearShape(LinearClass::kLatentExperts, tokens_, across, hidden_),
+             false),
+         Part::kLatentDown);
+    EmitQuantize(Part::kFeedForwardQuantize, LinearClass::kExperts, tokens_,
+                 across);
+  } else {
+    EmitInputQuantize(Part::kFeedForwardQuantize, LinearClass::kExperts,
+                      format);
   }
   const int64_t rows = tokens_ * experts.experts_per_token;
   const int64_t width = layout_.PerRank(experts.expert_intermediate_size);
-  EmitQuantize(Part::kFeedForwardQuantize, tokens_, across);
   EmitExperts(Part::kExpertUp, experts, experts.gated ? 2 * width : width,
               across, tokens_);
   Emit(ActivationOp({rows, width, formats_.hidden}, experts.gated),
        Part::kExpertActivation);
-  EmitQuantize(Part::kExpertDownQuantize, rows, width);
+  EmitQuantize(Part::kExpertDownQuantize, LinearClass::kExperts, rows, width);
   EmitExperts(Part::kExpertDown, experts, across, width, rows);
   Emit(CombineOp({tokens_, across, formats_.hidden}, experts.experts_per_token),
        Part::kCombine);
@@ -73,14 +90,15 @@ void Lowering::EmitLatentUp(const MixtureOfExperts& experts) {
     Emit(NormOp({tokens_, size, formats_.hidden}, false, formats_.native),
          Part::kLatentNorm);
   }
-  EmitLinear({Part::kLatentUp, Part::kLatentUpQuantize}, hidden_, size, false);
+  EmitLinear(LinearClass::kLatentExperts,
+             {Part::kLatentUp, Part::kLatentUpQuantize}, hidden_, size, false);
 }
 
-void Lowering::EmitShared(const MixtureOfExperts& experts) {
-  if (experts.separate_norms) {
-    EmitQuantize(Part::kFeedForwardQuantize, tokens_, hidden_);
-  }
-  EmitDense({Part::kSharedUp,
+void Lowering::EmitShared(const MixtureOfExperts& experts, Format& input) {
+  EmitInputQuantize(Part::kFeedForwardQuantize, LinearClass::kSharedExperts,
+                    input);
+  EmitDense(LinearClass::kSharedExperts,
+            {Part::kSharedUp,
              Part::kSharedActivation,
              {Part::kSharedDown, Part::kSharedDownQuantize}},
             experts.shared_intermediate_size, experts.shared_gated, false);
@@ -95,7 +113,7 @@ void Lowering::EmitShared(const MixtureOfExperts& experts) {
 
 void Lowering::EmitExperts(Part part, const MixtureOfExperts& experts,
                            int64_t n, int64_t k, int64_t input_rows) {
-  const GemmShape linear = LinearShape(0, n, k);
+  const GemmShape linear = LinearShape(LinearClass::kExperts, 0, n, k);
   Emit(GroupedGemmOp(
            {.rows = static_cast<double>(tokens_) * experts.experts_per_token,
             .distinct_experts = pass_.routing().DistinctExperts(

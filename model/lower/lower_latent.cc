@@ -9,7 +9,8 @@ void Lowering::EmitAttention(const LatentAttention& attention) {
   const int64_t heads = mine.query_heads;
   const int64_t query_rank = mine.query_lora_rank;
   const int64_t top_k = mine.indexer.has_value() ? mine.indexer->top_k : 0;
-  EmitLinear({Part::kLatentProj, Part::kAttentionQuantize},
+  EmitLinear(LinearClass::kAttentionInput,
+             {Part::kLatentProj, Part::kAttentionQuantize},
              query_rank + mine.kv_lora_rank + mine.rope_head_size, hidden_,
              mine.bias);
   int64_t query_width = hidden_;
@@ -17,13 +18,15 @@ void Lowering::EmitAttention(const LatentAttention& attention) {
     query_width = query_rank;
     Emit(NormOp({tokens_, query_rank, formats_.hidden}, false, formats_.native),
          Part::kQueryLatentNorm);
-    EmitQuantize(Part::kQueryQuantize, tokens_, query_rank);
+    EmitQuantize(Part::kQueryQuantize, LinearClass::kAttentionInput, tokens_,
+                 query_rank);
   }
   Emit(NormOp({tokens_, mine.kv_lora_rank, formats_.hidden}, false,
               formats_.native),
        Part::kKvLatentNorm);
   // Without a query rank it reads the latent projection's input.
-  Emit(GemmOp(LinearShape(tokens_, heads * mine.key_head_size(), query_width),
+  Emit(GemmOp(LinearShape(LinearClass::kAttentionInput, tokens_,
+                          heads * mine.key_head_size(), query_width),
               false),
        Part::kQueryProj);
   const int rotated = mine.unrotated ? 0 : mine.rope_head_size;
@@ -52,11 +55,14 @@ void Lowering::EmitAttention(const LatentAttention& attention) {
                mine.kv_lora_rank);
   const int64_t output = heads * mine.value_head_size;
   if (mine.output_gate) {
-    Emit(GemmOp(LinearShape(tokens_, output, hidden_), false),
+    Emit(GemmOp(LinearShape(LinearClass::kAttentionInput, tokens_, output,
+                            hidden_),
+                false),
          Part::kOutputGateProj);
     Emit(GateOp({tokens_, output, formats_.hidden}), Part::kOutputGate);
   }
-  EmitLinear({Part::kOutputProj, Part::kOutputQuantize}, hidden_, output,
+  EmitLinear(LinearClass::kAttentionOutput,
+             {Part::kOutputProj, Part::kOutputQuantize}, hidden_, output,
              mine.bias);
 }
 
@@ -76,10 +82,14 @@ void Lowering::EmitExpansion(const LatentAttention& mine) {
   const int64_t cached = positions - TokensOf(Role::kPrefill, false);
   const int64_t width =
       int64_t{mine.query_heads} * (mine.nope_head_size + mine.value_head_size);
-  const bool narrow = IsLowPrecision(formats_.precision.activations);
-  EmitQuantize(Part::kKvQuantize, positions, mine.kv_lora_rank);
+  const bool narrow =
+      IsLowPrecision(FormatsOf(LinearClass::kAttentionInput).activations);
+  EmitQuantize(Part::kKvQuantize, LinearClass::kAttentionInput, positions,
+               mine.kv_lora_rank);
   if (narrow) ReadLatents(ops_.back(), positions - cached, cached, mine);
-  Emit(GemmOp(LinearShape(positions, width, mine.kv_lora_rank), false),
+  Emit(GemmOp(LinearShape(LinearClass::kAttentionInput, positions, width,
+                          mine.kv_lora_rank),
+              false),
        Part::kKvExpand);
   if (!narrow) ReadLatents(ops_.back(), positions - cached, cached, mine);
 }
@@ -98,12 +108,13 @@ void Lowering::EmitAbsorbed(const LatentAttention& mine, Part part, int64_t n,
   const bool chosen = mine.indexer.has_value();
   const int64_t tokens = chosen ? tokens_ : TokensOf(Role::kDecode, false);
   if (tokens == 0) return;
+  const Format weights = FormatsOf(LinearClass::kAttentionInput).weights;
   Op& op = Emit(GemmOp({.m = tokens,
                         .n = n,
                         .k = k,
                         .batch = mine.query_heads,
                         .input = formats_.hidden,
-                        .weights = formats_.precision.weights,
+                        .weights = weights,
                         .output = formats_.hidden,
                         .compute = formats_.head_compute},
                        false),
@@ -113,21 +124,22 @@ void Lowering::EmitAbsorbed(const LatentAttention& mine, Part part, int64_t n,
   const bool expanded = !chosen && TokensOf(Role::kPrefill, false) > 0;
   if (!first || expanded) return;
   op.held = WeightBytes(
-      formats_.precision.weights,
-      mine.query_heads * (mine.nope_head_size + mine.value_head_size),
+      weights, mine.query_heads * (mine.nope_head_size + mine.value_head_size),
       mine.kv_lora_rank);
 }
 
 void Lowering::EmitIndexer(const SparseIndexer& indexer,
                            const IndexInputs& inputs) {
   if (indexer.heads == 0) return;
-  Emit(GemmOp(LinearShape(tokens_, int64_t{indexer.heads} * indexer.head_size,
+  Emit(GemmOp(LinearShape(LinearClass::kAttentionInput, tokens_,
+                          int64_t{indexer.heads} * indexer.head_size,
                           inputs.query_width),
               false),
        Part::kIndexQueryProj);
   EmitIndexKeys(indexer, inputs);
   // Where layers compute in the cache's own format, so do the scores.
   const Format kv_cache = formats_.precision.kv_cache;
+  const Format compute = FormatsOf(LinearClass::kAttentionInput).compute;
   for (size_t i = 0; i < pass_.groups().size(); ++i) {
     const IndexShape shape{
         .group = pass_.groups()[i],
@@ -135,7 +147,7 @@ void Lowering::EmitIndexer(const SparseIndexer& indexer,
         .head_size = indexer.head_size,
         .ratio = inputs.pooled == nullptr ? 1 : inputs.pooled->ratio,
         .top_k = indexer.top_k,
-        .input = formats_.compute == kv_cache ? kv_cache : formats_.hidden,
+        .input = compute == kv_cache ? kv_cache : formats_.hidden,
         .kv_cache = kv_cache};
     EmitForGroup(IndexScoresOp(shape), Part::kIndexScores, i);
     EmitForGroup(SelectOp(shape), Part::kIndexSelect, i);
@@ -148,7 +160,9 @@ void Lowering::EmitIndexKeys(const SparseIndexer& indexer,
   const bool pooled = inputs.pooled != nullptr;
   const int64_t keys = pooled ? PooledWidth(*inputs.pooled, indexer.head_size)
                               : indexer.head_size;
-  Emit(GemmOp(LinearShape(tokens_, keys + indexer.heads, hidden_), false),
+  Emit(GemmOp(LinearShape(LinearClass::kAttentionInput, tokens_,
+                          keys + indexer.heads, hidden_),
+              false),
        Part::kIndexKeyProj);
   if (pooled) {
     // Pooled keys are normed and rotated where they are pooled.

@@ -103,6 +103,7 @@ void Lowering::EmitLayers(size_t index) {
 void Lowering::EmitLayer(size_t index, int count, Starts starts) {
   const LayerKind& kind = graph_.spec().layer_kinds[index];
   layer_kind_ = static_cast<int>(index);
+  linears_ = &formats_.OfKind(index);
   repeat_ = count;
   if (kind.parallel) {
     EmitParallel(kind, count, starts);

@@ -50,28 +50,32 @@ void Lowering::EmitRecurrent(const RecurrentMixer& mixer) {
       layer_kind_ >= 0 && graph_.spec()
                               .layer_kinds[static_cast<size_t>(layer_kind_)]
                               .attention.has_value();
-  if (!beside) EmitQuantize(Part::kRecurrentQuantize, tokens_, hidden_);
+  Format input = beside ? FormatsOf(LinearClass::kAttentionInput).activations
+                        : formats_.hidden;
+  EmitInputQuantize(Part::kRecurrentQuantize, LinearClass::kRecurrent, input);
   EmitRecurrentInput(mine);
   EmitConvolution(mine);
   EmitDecays(mine);
   EmitStates(mine);
   EmitRecurrentNorm(mixer, mine);
-  EmitLinear({Part::kRecurrentOutputProj, Part::kRecurrentOutputQuantize},
+  EmitLinear(LinearClass::kRecurrent,
+             {Part::kRecurrentOutputProj, Part::kRecurrentOutputQuantize},
              hidden_, mine.value_width(), mixer.projection_bias);
   if (beside) Emit(ResidualOp(HiddenShape()), Part::kMixerSum);
 }
 
 void Lowering::EmitRecurrentInput(const RecurrentMixer& mine) {
-  Op& projection =
-      Emit(GemmOp(LinearShape(tokens_, InputColumns(mine), hidden_), false),
-           Part::kRecurrentProj);
+  Op& projection = Emit(GemmOp(LinearShape(LinearClass::kRecurrent, tokens_,
+                                           InputColumns(mine), hidden_),
+                               false),
+                        Part::kRecurrentProj);
   const double biased = static_cast<double>(BiasedColumns(mine));
   projection.work.vector += Flops::Of(static_cast<double>(tokens_) * biased);
   projection.work.weights += ElementBytes(formats_.hidden, biased);
   projection.held = projection.work.weights;
   if (mine.gate == OutputGate::kLowRank) {
-    EmitLinear({Part::kGateProj, Part::kGateQuantize}, mine.value_width(),
-               mine.gate_rank, false);
+    EmitLinear(LinearClass::kRecurrent, {Part::kGateProj, Part::kGateQuantize},
+               mine.value_width(), mine.gate_rank, false);
   }
 }
 
@@ -105,14 +109,15 @@ void Lowering::EmitDecays(const RecurrentMixer& mine) {
       EmitStateInput(mine);
       break;
   }
-  EmitLinear({Part::kDecayProj, Part::kDecayQuantize}, width, mine.decay_rank,
-             false);
+  EmitLinear(LinearClass::kRecurrent, {Part::kDecayProj, Part::kDecayQuantize},
+             width, mine.decay_rank, false);
 }
 
 // Out of the rank's channels: partial sums, which the ranks add up.
 void Lowering::EmitStateInput(const RecurrentMixer& mine) {
   const int64_t width = mine.decay_rank + int64_t{2} * mine.key_size;
-  EmitLinear({Part::kStateProj, Part::kStateProjQuantize}, width,
+  EmitLinear(LinearClass::kRecurrent,
+             {Part::kStateProj, Part::kStateProjQuantize}, width,
              mine.value_width(), false);
   if (layout_.tensor() > 1) {
     Emit(AllReduceOp({layout_.tensor(), *layout_.tensor_tier()},

@@ -29,25 +29,36 @@ Op& Lowering::Emit(Op op, Part part) {
   return ops_.back();
 }
 
-void Lowering::EmitQuantize(Part part, int64_t rows, int64_t columns) {
-  const Format input = formats_.precision.activations;
+void Lowering::EmitQuantize(Part part, LinearClass linear, int64_t rows,
+                            int64_t columns) {
+  const Format input = FormatsOf(linear).activations;
   if (!IsLowPrecision(input)) return;
   Emit(QuantizeOp({rows, columns, formats_.hidden}, input), part);
 }
 
-GemmShape Lowering::LinearShape(int64_t m, int64_t n, int64_t k) const {
+void Lowering::EmitInputQuantize(Part part, LinearClass linear, Format& input) {
+  const Format wanted = FormatsOf(linear).activations;
+  if (wanted == input || !IsLowPrecision(wanted)) return;
+  EmitQuantize(part, linear, tokens_, hidden_);
+  input = wanted;
+}
+
+GemmShape Lowering::LinearShape(LinearClass linear, int64_t m, int64_t n,
+                                int64_t k) const {
+  const GemmFormats& formats = FormatsOf(linear);
   return {.m = m,
           .n = n,
           .k = k,
-          .input = formats_.precision.activations,
-          .weights = formats_.precision.weights,
+          .input = formats.activations,
+          .weights = formats.weights,
           .output = formats_.hidden,
-          .compute = formats_.compute};
+          .compute = formats.compute};
 }
 
-void Lowering::EmitLinear(LinearParts parts, int64_t n, int64_t k, bool bias) {
-  EmitQuantize(parts.quantize, tokens_, k);
-  Emit(GemmOp(LinearShape(tokens_, n, k), bias), parts.gemm);
+void Lowering::EmitLinear(LinearClass linear, LinearParts parts, int64_t n,
+                          int64_t k, bool bias) {
+  EmitQuantize(parts.quantize, linear, tokens_, k);
+  Emit(GemmOp(LinearShape(linear, tokens_, n, k), bias), parts.gemm);
 }
 
 Op Lowering::WideGemm(int64_t m, int64_t n, int64_t k, bool bias) const {

@@ -29,7 +29,8 @@ class Lowering {
         formats_(formats),
         fusion_(fusion),
         tokens_(pass.total_new_tokens()),
-        hidden_(graph.spec().hidden_size) {}
+        hidden_(graph.spec().hidden_size),
+        linears_(&formats.uniform) {}
 
   // In `buffer`, whose memory it keeps and whose content it drops.
   OpList Run(OpList buffer);
@@ -45,16 +46,27 @@ class Lowering {
     Part quantize;
   };
 
-  // The input of layer GEMMs, in their format; quantised first where that is
-  // narrower than the residual stream.
-  void EmitQuantize(Part part, int64_t rows, int64_t columns);
+  // Of the layer that is lowered.
+  const GemmFormats& FormatsOf(LinearClass linear) const {
+    return (*linears_)[static_cast<size_t>(linear)];
+  }
 
-  GemmShape LinearShape(int64_t m, int64_t n, int64_t k) const;
+  // The input of a class's GEMMs, in their format; quantised first where that
+  // is narrower than the residual stream.
+  void EmitQuantize(Part part, LinearClass linear, int64_t rows,
+                    int64_t columns);
+  // The layer's input, which several classes read. `input`: the format it is
+  // there in, beside the residual stream's; becomes the class's.
+  void EmitInputQuantize(Part part, LinearClass linear, Format& input);
+
+  GemmShape LinearShape(LinearClass linear, int64_t m, int64_t n,
+                        int64_t k) const;
 
   // A GEMM whose operands stay in the graph's own formats.
   Op WideGemm(int64_t m, int64_t n, int64_t k, bool bias) const;
 
-  void EmitLinear(LinearParts parts, int64_t n, int64_t k, bool bias);
+  void EmitLinear(LinearClass linear, LinearParts parts, int64_t n, int64_t k,
+                  bool bias);
 
   // Of the ranks' partial sums, `columns` a token; none with one rank.
   void EmitAllReduce(Part part, int64_t columns);
@@ -239,8 +251,8 @@ class Lowering {
   };
 
   // The input is quantised already: routed and shared experts read the same.
-  void EmitDense(const FeedForwardParts& parts, int64_t full_width, bool gated,
-                 bool bias);
+  void EmitDense(LinearClass linear, const FeedForwardParts& parts,
+                 int64_t full_width, bool gated, bool bias);
 
   // Of its own ranks' sums: norms on the way out need whole vectors.
   static bool ReducesItself(const FeedForward& feed_forward);
@@ -251,9 +263,10 @@ class Lowering {
   // Every rank holds its share of every expert; the router, latent projections
   // and gates are replicated.
   void EmitFeedForward(const MixtureOfExperts& experts);
-  void EmitRouted(const MixtureOfExperts& experts);
+  // `input`: as EmitInputQuantize.
+  void EmitRouted(const MixtureOfExperts& experts, Format& input);
   void EmitLatentUp(const MixtureOfExperts& experts);
-  void EmitShared(const MixtureOfExperts& experts);
+  void EmitShared(const MixtureOfExperts& experts, Format& input);
 
   void EmitExperts(Part part, const MixtureOfExperts& experts, int64_t n,
                    int64_t k, int64_t input_rows);
@@ -269,6 +282,7 @@ class Lowering {
   bool draft_ = false;  // A module's run; its ops are marked.
   int layer_kind_ = -1;
   int repeat_ = 1;
+  const LinearTable* linears_;
 };
 
 }  // namespace mansard::model

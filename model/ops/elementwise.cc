@@ -115,7 +115,7 @@ Op CombineOp(const ElementwiseShape& shape, int per_token) {
 // Rows of the table, not all of it. The table is cold: its rows are weights.
 Op EmbeddingOp(const ElementwiseShape& shape, Format table) {
   Op op = Elementwise(OpKind::kEmbedding, Part::kEmbedding, shape, 0, 1, 0);
-  op.work.weights = ElementBytes(table, Elements(shape));
+  op.work.weights = WeightBytes(table, shape.rows, shape.columns);
   return op;
 }
 

@@ -137,6 +137,7 @@ enum class Part : uint8_t {
   kActivation,
   kDownQuantize,
   kDownProj,
+  kRouterQuantize,
   kRouter,
   kTopK,
   kExpertInputNorm,
@@ -177,6 +178,7 @@ enum class Part : uint8_t {
   kFinalStreamMix,
   kFinalNorm,
   kHeadProj,  // From the hidden size to the tables' width.
+  kHeadQuantize,
   kHead,
   kLogitsAllGather,
   kSampling,

@@ -149,6 +149,11 @@ void ToProto(const model::Estimate& estimate, const model::Target& target,
   proto.set_p90_seconds(phase.p90.value());
   proto.set_tier(ToProto(phase.tier));
   proto.set_output_tokens_per_second(phase.output_tokens_per_second);
+  proto.set_draft_seconds(phase.draft.value());
+  proto.set_target_model_seconds(phase.target_model().value());
+  if (phase.tokens_per_decode.has_value()) {
+    proto.set_expected_token_count_per_decode(*phase.tokens_per_decode);
+  }
   if (parts.waterfall) AddWaterfall(phase, proto);
   if (!parts.ops) return;
   for (size_t i = 0; i < estimate.ops.size(); ++i) {

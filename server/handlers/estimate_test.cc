@@ -54,6 +54,9 @@ TEST_F(EstimateTest, TheScalarsAreConsistent) {
   EXPECT_GE(estimate.p90_seconds(), estimate.time_seconds());
   EXPECT_NEAR(estimate.output_tokens_per_second() * estimate.time_seconds(), 16,
               1e-9);
+  EXPECT_EQ(estimate.draft_seconds(), 0);
+  EXPECT_EQ(estimate.target_model_seconds(), estimate.time_seconds());
+  EXPECT_FALSE(estimate.has_expected_token_count_per_decode());
   EXPECT_NE(estimate.tier(), v1::TIER_UNSPECIFIED);
   double shares = 0;
   double largest = 0;
@@ -68,6 +71,43 @@ TEST_F(EstimateTest, TheScalarsAreConsistent) {
   EXPECT_EQ(estimate.bound_shares_size(), 4);
   EXPECT_NEAR(shares, 1, 1e-9);
   EXPECT_EQ(estimate.bound(), bound);
+}
+
+// Eight requests, 1 + 0.5 + 0.25 tokens each; the ops say what drafting takes.
+TEST_F(EstimateTest, DraftingStandsApart) {
+  v1::EstimateResponse response;
+  const grpc::Status status = server_.Estimate(
+      Parse<v1::EstimateRequest>(R"pb(
+        target {
+          model_graph: "modelGraphs/mimo-7b"
+          hardware_profile: "hardwareProfiles/h100-sxm"
+        }
+        forward_pass {
+          groups {
+            role: ROLE_DECODE
+            request_count: 8
+            new_token_count: 3
+            prior_token_count: 1021
+          }
+          drafting { draft_token_count: 2 acceptance_rate: 0.5 }
+        }
+        read_mask { paths: "estimate.ops" }
+      )pb"),
+      &response);
+  ASSERT_TRUE(status.ok()) << FactsOf(status);
+  const v1::PhaseEstimate& estimate = response.estimate();
+  double drafting = 0;
+  for (const v1::OpEstimate& op : estimate.ops()) {
+    if (op.op().rfind("draft.", 0) != 0) continue;
+    drafting += op.repeat_count() * op.time_seconds();
+  }
+  EXPECT_GT(drafting, 0);
+  EXPECT_NEAR(estimate.draft_seconds(), drafting, 1e-12 * drafting);
+  EXPECT_NEAR(estimate.target_model_seconds() + drafting,
+              estimate.time_seconds(), 1e-12 * estimate.time_seconds());
+  EXPECT_EQ(estimate.expected_token_count_per_decode(), 1.75);
+  EXPECT_NEAR(estimate.output_tokens_per_second() * estimate.time_seconds(),
+              8 * 1.75, 1e-9);
 }
 
 TEST_F(EstimateTest, MemoryIsPerRank) {

@@ -89,18 +89,22 @@ absl::Status ExplainRoofline(CallContext& call,
     return ModelDoesNotFit(estimate.memory);
   }
   // The search for the crossovers is the longest part.
-  RETURN_IF_ERROR(call.CheckAlive());
-  const model::Roofline roofline =
-      model::ExplainRoofline(subject->target, subject->pass, estimate, *level);
-  RETURN_IF_ERROR(call.CheckAlive());
+  absl::Status alive = call.CheckAlive();
+  RETURN_IF_ERROR(alive);
+  const std::optional<model::Roofline> roofline = model::ExplainRoofline(
+      subject->target, subject->pass, estimate, *level, [&call, &alive] {
+        alive = call.CheckAlive();
+        return alive.ok();
+      });
+  if (!roofline.has_value()) return alive;
   const model::ModelGraph& graph = subject->target.graph();
-  for (const model::RooflineCeiling& ceiling : roofline.ceilings) {
+  for (const model::RooflineCeiling& ceiling : roofline->ceilings) {
     ToProto(ceiling, *response.add_ceilings());
   }
-  for (const model::RooflinePoint& point : roofline.points) {
+  for (const model::RooflinePoint& point : roofline->points) {
     ToProto(point, estimate, graph, *response.add_points());
   }
-  for (const model::RooflineCrossover& crossover : roofline.crossovers) {
+  for (const model::RooflineCrossover& crossover : roofline->crossovers) {
     ToProto(crossover, estimate, graph, *response.add_crossovers());
   }
   response.set_time_seconds(estimate.phase.estimate.value());

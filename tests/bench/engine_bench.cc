@@ -6,9 +6,11 @@
 #include <cstdlib>
 #include <string>
 
+#include "absl/strings/str_cat.h"
 #include "benchmark/benchmark.h"
 #include "model/estimate/estimate.h"
 #include "model/estimate/step_time.h"
+#include "model/graph/hf_config.h"
 #include "model/io/shipped.h"
 #include "tests/support/allocations.h"
 #include "tests/toy/toy_models.h"
@@ -112,6 +114,43 @@ void LoadShipped(benchmark::State& state) {
   Measure(state, [] { return model::LoadShippedData(); });
 }
 BENCHMARK(LoadShipped);
+
+// A published config.json of the largest kind: the parts of every layer listed
+// one by one, about 30 kB.
+std::string LongConfig() {
+  std::string blocks;
+  for (int i = 0; i < 126; ++i) {
+    absl::StrAppend(
+        &blocks, i == 0 ? "" : ", ",
+        R"({"attention": {"n_heads_in_group": 8, "no_op": )",
+        i % 3 == 0 ? "true" : "false",
+        R"(, "num_sink_tokens": null, "replace_with_linear": false, )",
+        R"("sparsify": null, "unshifted_sink": false, "use_prefill_window": )",
+        R"(false, "window_length": null}, "ffn": {"ffn_mult": )",
+        1 + i % 5, R"(.5, "no_op": false, "replace_with_linear": false, )",
+        R"("sparsify": null}})");
+  }
+  return absl::StrCat(
+      R"({"architectures": ["DeciLMForCausalLM"], "hidden_size": 8192, )",
+      R"("num_attention_heads": 64, "num_hidden_layers": 126, )",
+      R"("num_key_value_heads": null, "vocab_size": 128256, )",
+      R"("max_position_embeddings": 131072, "hidden_act": "silu", )",
+      R"("block_configs": [)", blocks, "]}");
+}
+
+void ImportLongConfig(benchmark::State& state) {
+  const std::string config = LongConfig();
+  model::Violations none;
+  if (!model::ImportHuggingFaceConfig(config, none).ok()) {
+    state.SkipWithError("the config is refused");
+    return;
+  }
+  Measure(state, [&] {
+    model::Violations violations;
+    return model::ImportHuggingFaceConfig(config, violations).ok();
+  });
+}
+BENCHMARK(ImportLongConfig);
 
 }  // namespace
 }  // namespace mansard::testing

@@ -155,6 +155,14 @@ class HardwareTest(CliTest):
             source = rate["flops_per_second"]["provenance"]["source"]
             self.assertIn(" ".join(source.split()), words)
 
+    def test_get_shows_what_a_pair_of_a_mesh_can_use(self):
+        out = self.succeed("hardware", "get", "mi300x").out
+        self.assert_fits(out)
+        self.assertRegex(
+            out, r"nvlink, a pair alone +64(\.0*)? GB/s +2 +datasheet +\[")
+        self.assertNotIn(
+            "a pair alone", self.succeed("hardware", "get", "h100-sxm").out)
+
     def test_textproto_round_trips(self):
         out = self.succeed("hardware", "get", "h100-sxm", "-o", "textproto").out
         self.assertIn("# proto-message: mansard.v1.HardwareProfile\n", out)

@@ -110,6 +110,67 @@ class NumbersTest(CliTest):
         )
 
 
+class DraftingTest(CliTest):
+    WORDS = (
+        "estimate", "--model", "mimo-7b", "--hardware", "h100-sxm",
+        "--phase", "decode", "--batch", "4", "--context", "1024",
+    )
+
+    def estimate(self, *words):
+        return self.succeed(*self.WORDS, "-o", "json", *words).json()["estimate"]
+
+    def test_gain_is_counted_with_a_rate_alone(self):
+        # Four sequences; 1 + 0.5 + 0.25 tokens each where half are accepted.
+        for words, tokens in (
+            ((), 4),
+            (("--draft-tokens", "2"), 4),
+            (("--draft-tokens", "2", "--acceptance", "0.5"), 4 * 1.75),
+        ):
+            with self.subTest(words):
+                step = self.estimate(*words)
+                self.assertAlmostEqual(
+                    step["output_tokens_per_second"] * step["time_seconds"],
+                    tokens, places=9,
+                )
+
+    def test_drafts_are_verified_and_stand_apart(self):
+        plain = self.estimate("--tokens", "3", "--ops")
+        step = self.estimate("--draft-tokens", "2", "--ops")
+        own = [op for op in step["ops"] if not op["op"].startswith("draft.")]
+        self.assertEqual(own, plain["ops"])
+        self.assertGreater(step["draft_seconds"], 0)
+        self.assertAlmostEqual(
+            step["draft_seconds"],
+            sum(op["repeat_count"] * op["time_seconds"] for op in step["ops"]
+                if op["op"].startswith("draft.")), places=12,
+        )
+        self.assertEqual(plain["draft_seconds"], 0)
+
+    def test_table_says_what_drafting_costs_and_gains(self):
+        out = self.succeed(
+            *self.WORDS, "--draft-tokens", "2", "--acceptance", "0.5").out
+        self.assert_fits(out)
+        self.assertRegex(out, r"of which +[\d.]+ [mu]s drafting, \d+ % of the step")
+        self.assertIn("1.75 tokens per step for each decoding sequence", out)
+        self.assertRegex(out, r"\n +drafting +\d")
+        plain = self.succeed(*self.WORDS, "--tokens", "3").out
+        self.assertNotIn("draft", plain)
+        self.assertNotIn("tokens per step", plain)
+
+    def test_csv_has_a_part_for_drafting(self):
+        out = self.succeed(*self.WORDS, "--draft-tokens", "2", "-o", "csv").out
+        self.assertRegex(out, r"\ndrafting,[\d.e-]+,")
+
+    def test_roofline_has_the_same_flags(self):
+        words = ("roofline",) + self.WORDS[1:]
+        out = self.succeed(*words, "--draft-tokens", "2").out
+        self.assertIn("draft.lm_head", out)
+        self.assertIn(
+            "--draft-tokens is 65; allowed: 0 to 64",
+            self.fail_with(1, *words, "--draft-tokens", "65"),
+        )
+
+
 class FeasibilityTest(CliTest):
     TOO_LARGE = (
         "estimate", "--model", "llama-3.1-70b", "--hardware", "h100-sxm",

@@ -41,6 +41,11 @@ CASES = (
     ("textproto_of_a_list", 2, ("hardware", "list", "-o", "textproto")),
     ("bad_timeout", 2, OK + ("--timeout", "0s")),
     ("bad_server", 2, OK + ("--server", "nowhere")),
+    ("acceptance_without_drafts", 2, OK + ("--acceptance", "0.5")),
+    ("bad_acceptance", 2, OK + ("--draft-tokens", "1", "--acceptance", "80%")),
+    ("acceptance_of_other_tokens", 2, OK + (
+        "--tokens", "2", "--draft-tokens", "3", "--acceptance", "0.5")),
+    ("drafts_beyond_context", 2, OK + ("--draft-tokens", "64")),
     # Refused by the service: exit 1, its fields by our flags.
     ("tp_does_not_divide", 1, OK + ("--tp", "3")),
     ("several_rules", 1, OK + (
@@ -49,6 +54,12 @@ CASES = (
     ("context_too_long", 1, DECODE + ("--context", "131073")),
     ("mixed_prompt_empty", 1, MIXED + ("--prefill-tokens", "0")),
     ("kv_heads_do_not_divide", 1, OK + ("--kv-heads", "5")),
+    ("drafts_without_modules", 1, OK + (
+        "--draft-tokens", "2", "--acceptance", "1.5")),
+    ("prompts_draft", 1, (
+        "estimate", "--model", "mimo-7b", "--hardware", "h100-sxm",
+        "--phase", "prefill", "--context", "64", "--draft-tokens", "1")),
+    ("encoder_without_cross_attention", 1, OK + ("--encoder-tokens", "1601")),
     ("unknown_hardware", 1, (
         "estimate", "--model", "llama-3.1-8b", "--hardware", "h100-smx",
         "--phase", "decode", "--context", "64")),

@@ -9,6 +9,7 @@
 #include "gtest/gtest.h"
 #include "model/estimate/estimate.h"
 #include "model/io/shipped.h"
+#include "tests/properties/checks.h"
 #include "tests/toy/toy_hardware.h"
 #include "tests/toy/toy_models.h"
 
@@ -17,7 +18,6 @@ namespace {
 
 using model::Estimate;
 using model::ForwardPass;
-using model::PhaseEstimate;
 using model::Role;
 using model::Seconds;
 
@@ -92,81 +92,16 @@ void ForAll(const std::function<void(const model::Target&, const ForwardPass&)>&
   EXPECT_EQ(not_joined, 3 * 2 * Shipped().graphs.size());
 }
 
-// Relative difference that rounding of sums explains.
-constexpr double kRounding = 1e-12;
-
-void ExpectSame(double actual, double expected, const char* what) {
-  EXPECT_NEAR(actual, expected, kRounding * std::abs(expected)) << what;
-}
-
 TEST(Properties, FloorOverlappedEstimateSerialAreInOrder) {
   ForAll([](const model::Target& target, const ForwardPass& pass) {
-    const Estimate estimate = EstimatePass(target, pass);
-    for (size_t i = 0; i < estimate.ops.size(); ++i) {
-      const model::OpTime& time = estimate.times[i];
-      const std::string op = model::OpName(estimate.ops[i], target.graph());
-      EXPECT_LE(time.floor, time.overlapped) << op;
-      EXPECT_LE(time.overlapped, time.estimate) << op;
-      EXPECT_LE(time.estimate, time.serial) << op;
-      EXPECT_LE(time.floor, time.p10) << op;
-      EXPECT_LE(time.p10, time.estimate) << op;
-      EXPECT_LE(time.estimate, time.p90) << op;
-      EXPECT_TRUE(std::isfinite(time.serial.value())) << op;
-      EXPECT_GE(time.floor, Seconds::Zero()) << op;
-    }
-    const PhaseEstimate& step = estimate.phase;
-    EXPECT_GT(step.floor, Seconds::Zero());
-    EXPECT_LE(step.floor, step.overlapped);
-    EXPECT_LE(step.p10, step.estimate);
-    EXPECT_LE(step.estimate, step.p90);
-    EXPECT_LE(step.model_flops_utilization, 1);
-    EXPECT_LE(step.memory_bandwidth_utilization, 1);
+    ExpectInOrder(EstimatePass(target, pass), target.graph());
   });
 }
 
 TEST(Properties, AttributionAndWaterfallSumToTheStep) {
   ForAll([](const model::Target& target, const ForwardPass& pass) {
-    const Estimate estimate = EstimatePass(target, pass);
-    Seconds of_ops, of_rows, of_bounds;
-    model::Bytes weights, kv;
-    for (size_t i = 0; i < estimate.ops.size(); ++i) {
-      const model::OpTime& time = estimate.times[i];
-      Seconds attributed;
-      for (Seconds part : time.attributed) {
-        EXPECT_GE(part, Seconds::Zero());
-        attributed += part;
-      }
-      ExpectSame(attributed.value(), time.estimate.value(), "op");
-      of_ops += estimate.ops[i].repeat * time.estimate;
-      weights += estimate.ops[i].repeat * estimate.ops[i].work.weights;
-      kv += estimate.ops[i].repeat *
-            (estimate.ops[i].work.kv_read + estimate.ops[i].work.kv_write);
-    }
-    for (const model::WaterfallTier& row : estimate.phase.waterfall) {
-      EXPECT_GE(row.exposed, Seconds::Zero());
-      of_rows += row.exposed;
-    }
-    for (Seconds bound : estimate.phase.bound_times) of_bounds += bound;
-    ExpectSame(of_ops.value(), estimate.phase.estimate.value(), "ops");
-    ExpectSame(of_rows.value(), estimate.phase.estimate.value(), "rows");
-    ExpectSame(of_bounds.value(), estimate.phase.estimate.value(), "bounds");
-    const auto& hbm =
-        estimate.phase
-            .waterfall[static_cast<size_t>(model::WaterfallRow::kHbm)];
-    ExpectSame(hbm.weights.value(), weights.value(), "weights");
-    ExpectSame(hbm.kv.value(), kv.value(), "kv");
-    ExpectSame(hbm.moved.value(),
-               (hbm.weights + hbm.kv + hbm.activations).value(), "hbm");
+    ExpectSumsToTheStep(EstimatePass(target, pass));
   });
-}
-
-struct Times {
-  Seconds floor, estimate;
-};
-
-Times TimesOf(const model::Target& target, const ForwardPass& pass) {
-  const PhaseEstimate step = EstimatePass(target, pass).phase;
-  return {step.floor, step.estimate};
 }
 
 TEST(Properties, MonotoneInBatchContextAndTokens) {

@@ -1,5 +1,6 @@
 #include "clients/cli/commands/estimate_request.h"
 
+#include <algorithm>
 #include <limits>
 
 #include "absl/strings/match.h"
@@ -21,6 +22,7 @@ struct GroupFlags {
   const char* tokens_flag;
   const char* context_flag;
   bool tokens_given;
+  int64_t encoder_tokens;
 };
 
 absl::Status AddGroup(const GroupFlags& flags, v1::ForwardPass* pass) {
@@ -47,6 +49,7 @@ absl::Status AddGroup(const GroupFlags& flags, v1::ForwardPass* pass) {
   group->set_request_count(static_cast<int32_t>(flags.batch));
   group->set_new_token_count(static_cast<int32_t>(flags.tokens));
   group->set_prior_token_count(prior);
+  group->set_encoder_token_count(flags.encoder_tokens);
   return absl::OkStatus();
 }
 
@@ -63,6 +66,36 @@ absl::Status RefusePrefillFlags(const EstimateFlags& flags) {
                        flags.phase == Phase::kDecode ? "decode" : "prefill"),
           "--batch, --context and --tokens describe a pass of one phase");
     }
+  }
+  return absl::OkStatus();
+}
+
+// New tokens of each decoding sequence: its own, and the drafts it verifies.
+int64_t DecodeTokens(const EstimateFlags& flags) {
+  return flags.tokens.value_or(
+      1 + std::max(flags.draft_tokens.value_or(0), int64_t{0}));
+}
+
+// Drafts, and the rate at which they are accepted.
+absl::Status AddDrafting(const EstimateFlags& flags, v1::ForwardPass* pass) {
+  if (flags.acceptance.has_value() && !flags.draft_tokens.has_value()) {
+    return UsageError("--acceptance is given without --draft-tokens",
+                      "it is the share of drafted tokens that are accepted");
+  }
+  if (!flags.draft_tokens.has_value()) return absl::OkStatus();
+  const int64_t verified = DecodeTokens(flags);
+  if (flags.acceptance.has_value() && flags.phase != Phase::kPrefill &&
+      flags.tokens.has_value() && verified != 1 + *flags.draft_tokens) {
+    return UsageError(
+        absl::StrCat("--tokens is ", verified,
+                     "; with --acceptance it must be 1 + --draft-tokens, ",
+                     1 + *flags.draft_tokens),
+        "the pass verifies as many drafts as it counts as gained");
+  }
+  v1::Drafting* drafting = pass->mutable_drafting();
+  drafting->set_draft_token_count(static_cast<int32_t>(*flags.draft_tokens));
+  if (flags.acceptance.has_value()) {
+    drafting->set_acceptance_rate(*flags.acceptance);
   }
   return absl::OkStatus();
 }
@@ -96,9 +129,18 @@ std::string FlagOfGroupField(const EstimateFlags& flags,
   if (field == "new_token_count") {
     if (is_prompt)
       return Named("--prefill-tokens", Shown(flags.prefill_tokens));
-    return flags.tokens.has_value() || flags.phase != Phase::kPrefill
-               ? Named("--tokens", Shown(flags.tokens))
-               : Named("--context", Shown(flags.context));
+    if (flags.tokens.has_value()) {
+      return Named("--tokens", Shown(flags.tokens));
+    }
+    if (flags.phase == Phase::kPrefill) {
+      return Named("--context", Shown(flags.context));
+    }
+    return flags.draft_tokens.has_value()
+               ? Named("--draft-tokens", Shown(flags.draft_tokens))
+               : "--tokens";
+  }
+  if (field == "encoder_token_count") {
+    return Named("--encoder-tokens", Shown(flags.encoder_tokens));
   }
   if (field == "prior_token_count") {
     const std::string named =
@@ -134,7 +176,11 @@ absl::StatusOr<v1::ForwardPass> ForwardPassOf(const EstimateFlags& flags) {
   const absl::StatusOr<v1::ExpertRouting> routing = RoutingOf(flags);
   if (!routing.ok()) return routing.status();
   if (!flags.routing.empty()) *pass.mutable_expert_routing() = *routing;
+  const absl::Status drafts = AddDrafting(flags, &pass);
+  if (!drafts.ok()) return drafts;
   const bool prefill = flags.phase == Phase::kPrefill;
+  const bool drafted =
+      !prefill && !flags.tokens.has_value() && flags.draft_tokens.has_value();
   if (flags.phase != Phase::kMixed) {
     const absl::Status refused = RefusePrefillFlags(flags);
     if (!refused.ok()) return refused;
@@ -143,11 +189,13 @@ absl::StatusOr<v1::ForwardPass> ForwardPassOf(const EstimateFlags& flags) {
       AddGroup({.role = prefill ? v1::ForwardPass::ROLE_PREFILL
                                 : v1::ForwardPass::ROLE_DECODE,
                 .batch = flags.batch.value_or(1),
-                .tokens = flags.tokens.value_or(prefill ? *flags.context : 1),
+                .tokens = prefill ? flags.tokens.value_or(*flags.context)
+                                  : DecodeTokens(flags),
                 .context = *flags.context,
-                .tokens_flag = "--tokens",
+                .tokens_flag = drafted ? "1 + --draft-tokens" : "--tokens",
                 .context_flag = "--context",
-                .tokens_given = flags.tokens.has_value()},
+                .tokens_given = drafted || flags.tokens.has_value(),
+                .encoder_tokens = flags.encoder_tokens.value_or(0)},
                &pass);
   if (!added.ok()) return added;
   if (flags.phase != Phase::kMixed) return pass;
@@ -162,7 +210,8 @@ absl::StatusOr<v1::ForwardPass> ForwardPassOf(const EstimateFlags& flags) {
        .context = flags.prefill_context.value_or(*flags.prefill_tokens),
        .tokens_flag = "--prefill-tokens",
        .context_flag = "--prefill-context",
-       .tokens_given = true},
+       .tokens_given = true,
+       .encoder_tokens = flags.encoder_tokens.value_or(0)},
       &pass);
   if (!prompts.ok()) return prompts;
   return pass;
@@ -210,6 +259,10 @@ std::string FlagOfField(const EstimateFlags& flags, const std::string& field) {
       {"kernel_stack", "--stack", flags.stack},
       {"fabric", "--fabric", flags.fabric},
       {"kv_head_count", "--kv-heads", Shown(flags.kv_heads)},
+      {"forward_pass.drafting.draft_token_count", "--draft-tokens",
+       Shown(flags.draft_tokens)},
+      {"forward_pass.drafting.acceptance_rate", "--acceptance",
+       flags.acceptance.has_value() ? absl::StrCat(*flags.acceptance) : ""},
       {"model_graph", "--model", flags.model},
       {"hardware_profile", "--hardware", flags.hardware},
   };

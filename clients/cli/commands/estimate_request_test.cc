@@ -56,6 +56,53 @@ TEST(ForwardPassOf, ContextIncludesWhatIsComputedNow) {
             "decode 1 x 1 after 99, prefill 2 x 50 after 30");
 }
 
+TEST(ForwardPassOf, DecodesVerifyWhatTheyDraft) {
+  EXPECT_EQ(PassText({.phase = Phase::kDecode, .context = 64}),
+            "decode 1 x 1 after 63");
+  EXPECT_EQ(
+      PassText({.phase = Phase::kDecode, .context = 64, .draft_tokens = 3}),
+      "decode 1 x 4 after 60");
+  EXPECT_EQ(PassText({.phase = Phase::kDecode,
+                      .context = 64,
+                      .tokens = 2,
+                      .draft_tokens = 3}),
+            "decode 1 x 2 after 62");
+  EXPECT_EQ(PassText({.phase = Phase::kMixed,
+                      .context = 64,
+                      .prefill_tokens = 50,
+                      .draft_tokens = 3}),
+            "decode 1 x 4 after 60, prefill 1 x 50 after 0");
+  // The service refuses it; a prompt's tokens are its own.
+  EXPECT_EQ(
+      PassText({.phase = Phase::kPrefill, .context = 64, .draft_tokens = 3}),
+      "prefill 1 x 64 after 0");
+  // As is the count itself.
+  EXPECT_EQ(
+      PassText({.phase = Phase::kDecode, .context = 64, .draft_tokens = -2}),
+      "decode 1 x 1 after 63");
+
+  EXPECT_FALSE(ForwardPassOf({.context = 64})->has_drafting());
+  const auto drafting =
+      ForwardPassOf({.context = 64, .draft_tokens = 3})->drafting();
+  EXPECT_EQ(drafting.draft_token_count(), 3);
+  EXPECT_FALSE(drafting.has_acceptance_rate());
+  const auto accepting =
+      ForwardPassOf({.context = 64, .draft_tokens = 3, .acceptance = 0.25})
+          ->drafting();
+  EXPECT_EQ(accepting.acceptance_rate(), 0.25);
+}
+
+TEST(ForwardPassOf, EveryGroupSeesTheEncoder) {
+  const absl::StatusOr<v1::ForwardPass> pass =
+      ForwardPassOf({.phase = Phase::kMixed,
+                     .context = 64,
+                     .prefill_tokens = 50,
+                     .encoder_tokens = 1601});
+  ASSERT_EQ(pass->groups_size(), 2);
+  EXPECT_EQ(pass->groups(0).encoder_token_count(), 1601);
+  EXPECT_EQ(pass->groups(1).encoder_token_count(), 1601);
+}
+
 TEST(ForwardPassOf, RefusesWhatContradicts) {
   const EstimateFlags cases[] = {
       {.phase = Phase::kDecode},
@@ -67,6 +114,13 @@ TEST(ForwardPassOf, RefusesWhatContradicts) {
       {.phase = Phase::kPrefill, .context = int64_t{1} << 31},
       {.phase = Phase::kPrefill, .context = 10, .prefill_context = 1},
       {.phase = Phase::kMixed, .context = 10},
+      {.phase = Phase::kDecode, .context = 10, .acceptance = 0.5},
+      {.phase = Phase::kDecode, .context = 10, .draft_tokens = 10},
+      {.phase = Phase::kDecode,
+       .context = 10,
+       .tokens = 2,
+       .draft_tokens = 3,
+       .acceptance = 0.5},
       {.phase = Phase::kMixed,
        .context = 10,
        .prefill_context = 4,
@@ -82,6 +136,9 @@ TEST(FlagOfField, NamesFlagAndValue) {
                                .phase = Phase::kMixed,
                                .context = 64,
                                .prefill_tokens = 7,
+                               .draft_tokens = 2,
+                               .acceptance = 0.5,
+                               .encoder_tokens = 9,
                                .tp = 3,
                                .weights = "fp9"};
   const std::pair<const char*, const char*> cases[] = {
@@ -96,6 +153,10 @@ TEST(FlagOfField, NamesFlagAndValue) {
       {"forward_pass.groups[1].new_token_count", "--prefill-tokens 7"},
       {"forward_pass.groups[1].prior_token_count",
        "--prefill-tokens 7 (tokens cached already)"},
+      {"forward_pass.drafting.draft_token_count", "--draft-tokens 2"},
+      {"forward_pass.drafting.acceptance_rate", "--acceptance 0.5"},
+      {"forward_pass.groups[0].new_token_count", "--draft-tokens 2"},
+      {"forward_pass.groups[1].encoder_token_count", "--encoder-tokens 9"},
       {"read_mask", ""},
   };
   for (const auto& [field, flag] : cases) {

@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_replace.h"
@@ -44,8 +45,9 @@ double BytesOf(const v1::Work& work) {
 }
 
 // "layers.dense.qkv_proj[1]" -> "qkv_proj": the part alone, so that layer
-// kinds and groups add up.
+// kinds and groups add up. Drafting is one part: its cost stands apart.
 std::string PartOf(const v1::OpEstimate& op) {
+  if (absl::StartsWith(op.op(), "draft.")) return "drafting";
   const std::string& kind = op.op_kind();
   if (kind == "gemm") {
     const absl::string_view name(op.op());

@@ -59,6 +59,30 @@ std::string Line(absl::string_view label, absl::string_view text) {
   return absl::StrFormat("  %-*s%s\n", kLabelWidth, label, text);
 }
 
+// What of the step drafts, and what drafting gains; nothing where it does not.
+std::string DraftingLines(const v1::PhaseEstimate& estimate) {
+  std::string lines;
+  if (estimate.draft_seconds() > 0) {
+    absl::StrAppend(
+        &lines,
+        Line("of which",
+             absl::StrFormat(
+                 "%s drafting, %.0f %% of the step; the rest is the model's "
+                 "own pass and the host",
+                 WithUnit(estimate.draft_seconds(), Unit::kSeconds),
+                 100 * estimate.draft_seconds() / estimate.time_seconds())));
+  }
+  if (estimate.has_expected_token_count_per_decode()) {
+    absl::StrAppend(
+        &lines,
+        Line("gains", absl::StrFormat(
+                          "%.2f tokens per step for each decoding sequence, at "
+                          "the acceptance rate given",
+                          estimate.expected_token_count_per_decode())));
+  }
+  return lines;
+}
+
 }  // namespace
 
 std::string HeadlineText(const v1::EstimateResponse& response,
@@ -90,6 +114,7 @@ std::string HeadlineText(const v1::EstimateResponse& response,
                         "bandwidth over the step",
                         100 * estimate.model_flops_utilization_ratio(),
                         100 * estimate.memory_bandwidth_utilization_ratio())),
+      DraftingLines(estimate),
       Line("memory", MemoryText(response.memory(), pass)));
   return headline;
 }

@@ -130,6 +130,14 @@ Report FabricsReport(const v1::HardwareProfile& profile, Sources& sources) {
            Text(ProvenanceWord(rate.provenance().kind())),
            sources.Reference(rate.provenance())});
       first = false;
+      // Unset behind a switch: any two devices can use all of the bandwidth.
+      if (!link.has_pair_bandwidth_bytes_per_second()) continue;
+      const v1::SourcedNumber& pair = link.pair_bandwidth_bytes_per_second();
+      report.rows.push_back(
+          {Text(" "), Text(absl::StrCat(link.tier(), ", a pair alone")),
+           Text(WithUnit(pair.value(), Unit::kBytesPerSecond)), Number(2),
+           Text(ProvenanceWord(pair.provenance().kind())),
+           sources.Reference(pair.provenance())});
     }
   }
   return report;

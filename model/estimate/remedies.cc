@@ -1,0 +1,1 @@
+#include "model/estimate/remedies.h"

@@ -1,0 +1,68 @@
+#include "model/hardware/engine_memory.h"
+
+#include <cmath>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+
+namespace mansard::model {
+namespace {
+
+constexpr int64_t kMaxCount = 1'000'000'000;
+
+void CheckBytes(absl::string_view field, double bytes, Violations& violations) {
+  if (!(bytes >= 0 && std::isfinite(bytes))) {
+    violations.Add(
+        field, absl::StrFormat("is %g; must be 0 or more and finite", bytes));
+  }
+}
+
+void CheckCount(absl::string_view field, int64_t count,
+                Violations& violations) {
+  if (count < 1 || count > kMaxCount) {
+    violations.Add(
+        field, absl::StrCat("is ", count, "; allowed: 1 to ", kMaxCount));
+  }
+}
+
+}  // namespace
+
+void CheckEngineMemory(const EngineMemory& memory, Violations& violations) {
+  if (!(memory.usable_fraction > 0 && memory.usable_fraction <= 1)) {
+    violations.Add("usable_ratio",
+                   absl::StrFormat("is %g; must be above 0 and at most 1",
+                                   memory.usable_fraction));
+  }
+  CheckBytes("framework_bytes", memory.framework.value(), violations);
+  CheckBytes("communication_bytes", memory.communication.value(), violations);
+  CheckCount("max_batched_token_count", memory.token_budget, violations);
+  CheckCount("max_sequence_count", memory.sequence_limit, violations);
+  CheckBytes("bytes_per_logit", memory.bytes_per_logit, violations);
+  CheckBytes("fixed_workspace_bytes", memory.fixed_workspace.value(),
+             violations);
+  CheckCount("block_token_count", memory.block_tokens, violations);
+  CheckCount("mxfp4_width_multiple", memory.mxfp4_width_multiple, violations);
+}
+
+EngineMemory DefaultEngineMemory(const Device& device) {
+  const bool large = device.HbmCapacity() >= Gibibytes(70) &&
+                     !absl::StartsWith(device.spec().architecture, "Ampere");
+  return {.usable_fraction = 0.9,
+          .framework = Gibibytes(0.13),
+          .communication = Gibibytes(0.41),
+          .token_budget = large ? 8192 : 2048,
+          .sequence_limit = large ? 1024 : 256,
+          .bytes_per_logit = 38,
+          .fixed_workspace = Bytes::Of(46.8e6),
+          .block_tokens = 16,
+          .unified_pages = true,
+          .mxfp4_width_multiple = 256,
+          .provenance = {
+              ProvenanceKind::kScaled,
+              "defaults of one serving engine; bytes from its start-up logs "
+              "on the H100 (Mansard design, counting, measured memory)",
+              ""}};
+}
+
+}  // namespace mansard::model
