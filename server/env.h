@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "server/catalog/snapshot.h"
+#include "server/handlers/targets.h"
 #include "server/heavy_pool.h"
 #include "server/log.h"
 #include "server/metrics.h"
@@ -14,6 +15,8 @@ namespace mansard::server {
 struct ServerEnv {
   Logger logger;
   std::shared_ptr<const Snapshot> snapshot;
+  // Of this snapshot.
+  TargetCache targets;
   Metrics metrics;
   // False until started and while draining.
   std::atomic<bool> ready = false;

@@ -8,14 +8,15 @@
 
 #include <array>
 #include <atomic>
-#include <compare>
 #include <map>
 #include <mutex>
 #include <shared_mutex>
+#include <tuple>
 #include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
+#include "absl/strings/string_view.h"
 #include "server/catalog/snapshot.h"
 #include "server/process_metrics.h"
 #include "server/version.h"
@@ -134,8 +135,29 @@ struct PredictionKey {
   std::string model;
   std::string hardware;
   model::Phase phase;
+};
 
-  auto operator<=>(const PredictionKey&) const = default;
+// The same, of texts that another holds.
+struct PredictionName {
+  absl::string_view model;
+  absl::string_view hardware;
+  model::Phase phase;
+};
+
+struct PredictionLess {
+  using is_transparent = void;
+
+  static auto Parts(const PredictionKey& key) {
+    return std::tuple(absl::string_view(key.model),
+                      absl::string_view(key.hardware), key.phase);
+  }
+  static auto Parts(const PredictionName& name) {
+    return std::tuple(name.model, name.hardware, name.phase);
+  }
+  template <class A, class B>
+  bool operator()(const A& a, const B& b) const {
+    return Parts(a) < Parts(b);
+  }
 };
 
 }  // namespace
@@ -168,10 +190,10 @@ struct Metrics::Families {
 
   std::shared_mutex mutex;
   // Guarded by the mutex. A map's elements stay where they are.
-  std::map<PredictionKey, PredictionSeries> predictions;
+  std::map<PredictionKey, PredictionSeries, PredictionLess> predictions;
 
   Families();
-  const PredictionSeries& SeriesFor(const PredictionKey& key);
+  const PredictionSeries& SeriesFor(const PredictionName& name);
   PredictionSeries MakeSeries(const PredictionKey& key);
 };
 
@@ -222,15 +244,18 @@ PredictionSeries Metrics::Families::MakeSeries(const PredictionKey& key) {
   return series;
 }
 
-const PredictionSeries& Metrics::Families::SeriesFor(const PredictionKey& key) {
+const PredictionSeries& Metrics::Families::SeriesFor(
+    const PredictionName& name) {
   {
     const std::shared_lock lock(mutex);
-    const auto found = predictions.find(key);
+    const auto found = predictions.find(name);
     if (found != predictions.end()) return found->second;
   }
   const std::unique_lock lock(mutex);
-  const auto found = predictions.find(key);
+  const auto found = predictions.find(name);
   if (found != predictions.end()) return found->second;
+  const PredictionKey key{std::string(name.model), std::string(name.hardware),
+                          name.phase};
   return predictions.emplace(key, MakeSeries(key)).first->second;
 }
 
@@ -275,8 +300,9 @@ void Metrics::RecordPrediction(const std::string& model_id,
                                const std::string& hardware_id,
                                const model::PhaseEstimate& estimate) {
   const PredictionSeries& series = families_->SeriesFor(
-      {model_id.empty() ? "inline" : model_id,
-       hardware_id.empty() ? "inline" : hardware_id, estimate.phase});
+      {model_id.empty() ? absl::string_view("inline") : model_id,
+       hardware_id.empty() ? absl::string_view("inline") : hardware_id,
+       estimate.phase});
   series.step->Observe(estimate.estimate.value());
   for (size_t i = 0; i < model::kBoundCount; ++i) {
     series.bounds[i]->Increment(estimate.bound_times[i].value());

@@ -14,6 +14,7 @@
 #include "server/call_class.h"
 #include "server/env.h"
 #include "server/error.h"
+#include "server/handlers/targets.h"
 #include "server/metrics.h"
 
 namespace mansard::server {
@@ -25,6 +26,8 @@ class CallContext {
 
   // One state throughout the call.
   const Snapshot& snapshot() const { return *snapshot_; }
+  // Of that state; not beyond the call.
+  TargetResolver targets() const { return {*snapshot_, env_.targets}; }
   Metrics& metrics() { return env_.metrics; }
   // DEADLINE_EXCEEDED or CANCELLED once nobody waits for the answer. Handlers
   // with a loop ask now and then.

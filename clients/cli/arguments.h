@@ -58,6 +58,9 @@ struct EstimateFlags {
   std::optional<int64_t> kv_heads = std::nullopt;
   std::string weights = "";
   std::string activations = "";
+  // "experts=mxfp4,head=fp8": by class of linear layers.
+  std::string weights_of = "";
+  std::string activations_of = "";
   std::string kv = "";
   std::string state = "";
   std::string routing = "";
@@ -65,6 +68,7 @@ struct EstimateFlags {
   bool require_fit = false;
   bool ops = false;
   bool waterfall = false;
+  bool memory = false;
 };
 
 // What `mansard kernel` takes beside the flags that it shares with `estimate`:

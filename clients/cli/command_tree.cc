@@ -175,7 +175,13 @@ void CommandTree::AddPass(CLI::App* app) {
       ->type_name("RATE")
       ->group("Work");
   AddCounts(app, LayoutFlags(), "Layout (default 1 each)");
-  AddFormats(app, "Formats (default: the model's own)");
+  constexpr const char* kFormats = "Formats (default: the model's own)";
+  AddFormats(app, kFormats);
+  AddText(app, "--weights-of", arguments_.estimate.weights_of,
+          "By class of layers, over --weights: experts=mxfp4,head=fp8",
+          "CLASS=FORMAT,...", kFormats);
+  AddText(app, "--activations-of", arguments_.estimate.activations_of,
+          "The same, over --activations", "CLASS=FORMAT,...", kFormats);
   AddRouting(app, "What if");
   AddUnfused(app, "What if");
   app->add_flag("--require-fit", arguments_.estimate.require_fit,
@@ -192,6 +198,9 @@ void CommandTree::AddEstimate() {
   app->add_flag("--ops", arguments_.estimate.ops, "Every op")->group("Answer");
   app->add_flag("--waterfall", arguments_.estimate.waterfall,
                 "Bytes and time at every memory and link")
+      ->group("Answer");
+  app->add_flag("--memory", arguments_.estimate.memory,
+                "What each part takes of the memory")
       ->group("Answer");
 }
 

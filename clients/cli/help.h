@@ -33,7 +33,8 @@ where all before them were; it needs --tokens to be 1 + --draft-tokens.
 --encoder-tokens: positions of an encoder (image tiles times positions of one) that layers with
 cross-attention see, of every sequence; without it such layers are skipped.
 -o json prints the answer of the service; --ops and --waterfall add their rows to it.
--o csv prints the parts alone: with --ops the ops, with --waterfall alone the waterfall.
+-o csv prints the parts alone: with --ops the ops, with --waterfall alone the waterfall, with
+--memory alone the memory.
 
 Examples:
   One decode step of 64 sequences at 4,096 tokens each, on four devices:

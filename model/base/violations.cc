@@ -49,8 +49,9 @@ absl::Status Violations::ToStatus() const {
 
 Violations::Scope::Scope(Violations& violations, absl::string_view path)
     : violations_(violations), parent_length_(violations.path_.size()) {
-  absl::StrAppend(&violations_.path_, violations_.path_.empty() ? "" : ".",
-                  path);
+  std::string& whole = violations_.path_;
+  if (!whole.empty()) whole.push_back('.');
+  whole.append(path.data(), path.size());
 }
 
 Violations::Scope::~Scope() { violations_.path_.resize(parent_length_); }

@@ -116,31 +116,32 @@ CacheBytes RequestCache::OfLayer(size_t index,
   const bool compressed = IsCompressed(*kind.attention);
   bytes.indexer = (compressed ? held.compressed : held.positions) * mine.index;
   bytes.cache = all - bytes.indexer;
-  if (paging_ == nullptr) {
-    bytes.paged += all;
-    return bytes;
-  }
-  const double context_blocks =
-      Blocks(static_cast<double>(group.context()), mine.block);
+  bytes.paged += paging_ == nullptr ? all : PagedEntries(index, held, group);
+  return bytes;
+}
+
+Bytes RequestCache::PagedEntries(size_t index, const CacheEntries& held,
+                                 const RequestGroup& group) const {
+  const Kind& mine = kinds_[index];
+  const auto context = static_cast<double>(group.context());
   double blocks = Blocks(held.positions, mine.block);
-  if (held.positions > 0 &&
-      held.positions < static_cast<double>(group.context())) {
-    blocks = std::min(context_blocks,
+  if (held.positions > 0 && held.positions < context) {
+    blocks = std::min(Blocks(context, mine.block),
                       Blocks(held.positions - 1, mine.block) + 1);
   }
   const auto plain = static_cast<double>(paging_->block_tokens);
-  if (compressed) {
-    // Index keys are of entries, not of positions.
-    bytes.paged += blocks * plain * mine.entry;
-    bytes.paged += Blocks(held.compressed, paging_->block_tokens) * plain *
-                   (mine.entry + mine.index);
-  } else {
-    bytes.paged += blocks * mine.page;
+  const auto plain_blocks = [&](double entries) {
+    return Blocks(entries, paging_->block_tokens) * plain;
+  };
+  Bytes paged =
+      plain_blocks(static_cast<double>(group.encoder_tokens)) * mine.encoder;
+  if (!IsCompressed(*graph_.spec().layer_kinds[index].attention)) {
+    return paged + blocks * mine.page;
   }
-  bytes.paged += Blocks(static_cast<double>(group.encoder_tokens),
-                        paging_->block_tokens) *
-                 plain * mine.encoder;
-  return bytes;
+  // Index keys are of entries, not of positions.
+  paged += blocks * plain * mine.entry;
+  paged += plain_blocks(held.compressed) * (mine.entry + mine.index);
+  return paged;
 }
 
 CacheBytes RequestCache::OfRequest(const RequestGroup& group) const {

@@ -16,10 +16,10 @@ namespace mansard::model {
 
 // Of one request, or a sum over requests.
 struct CacheBytes {
-  Bytes cache;     // Keys and values, without those of indexers.
-  Bytes indexer;   // Keys of indexers.
-  Bytes state;     // Recurrent states, inputs of convolutions, pools.
-  Bytes paged;     // All three, in pages.
+  Bytes cache;    // Keys and values, without those of indexers.
+  Bytes indexer;  // Keys of indexers.
+  Bytes state;    // Recurrent states, inputs of convolutions, pools.
+  Bytes paged;    // All three, in pages.
 
   Bytes total() const { return cache + indexer + state; }
   CacheBytes& operator+=(const CacheBytes& other);
@@ -65,15 +65,19 @@ class RequestCache {
 
  private:
   struct Kind {
-    Bytes entry;          // One position, without the index key.
-    Bytes index;          // One index key.
-    Bytes encoder;        // One encoder position.
+    Bytes entry;    // One position, without the index key.
+    Bytes index;    // One index key.
+    Bytes encoder;  // One encoder position.
     Bytes state;
-    Bytes state_page;     // What the state takes; at least the state.
-    int64_t block = 1;    // Tokens of a page.
-    Bytes page;           // Of positions.
+    Bytes state_page;   // What the state takes; at least the state.
+    int64_t block = 1;  // Tokens of a page.
+    Bytes page;         // Of positions.
   };
   void SetPages(const EngineMemory& paging);
+  // The growing cache of one layer, in pages. Precondition: there is paging,
+  // and the layer has attention.
+  Bytes PagedEntries(size_t kind, const CacheEntries& held,
+                     const RequestGroup& group) const;
 
   const ModelGraph& graph_;
   const Layout& layout_;

@@ -6,6 +6,7 @@
 #include "model/base/status_macros.h"
 #include "model/estimate/assumptions.h"
 #include "model/estimate/formats.h"
+#include "model/estimate/memory_assumptions.h"
 
 namespace mansard::model {
 namespace {
@@ -49,6 +50,7 @@ absl::StatusOr<Target> Target::Create(const TargetSpec& spec,
 
   Target target(std::move(graph), spec.hardware, spec.fabric, spec.stack,
                 *std::move(layout), std::move(resolved.formats));
+  target.spec_ = spec;
   if (spec.unfused_attention) target.fusion_.attention = false;
   target.Describe(resolved.assumptions);
   return target;
@@ -85,21 +87,27 @@ void Target::Describe(const std::vector<std::string>& of_formats) {
   for (std::string& assumption : AttentionAssumptions(*graph_, layout_)) {
     assumptions_.push_back(std::move(assumption));
   }
-  assumptions_.push_back(
-      "memory counts weights and KV cache; activation workspace and framework "
-      "reserve are not counted");
+  for (std::string& assumption :
+       MemoryAssumptions(*graph_, layout_, formats_, *stack_)) {
+    assumptions_.push_back(std::move(assumption));
+  }
 }
 
 Estimate EstimatePass(const Target& target, const ForwardPass& pass) {
-  const HardwareView view = target.view();
   Estimate estimate;
-  estimate.ops = Lower(target.graph(), pass, target.layout(), target.formats(),
-                       target.fusion());
-  estimate.times = PriceAll(estimate.ops, view);
+  EstimatePass(target, pass, estimate);
+  return estimate;
+}
+
+void EstimatePass(const Target& target, const ForwardPass& pass,
+                  Estimate& estimate) {
+  const HardwareView view = target.view();
+  Lower(target.graph(), pass, target.layout(), target.formats(),
+        target.fusion(), estimate.ops);
+  PriceAll(estimate.ops, view, estimate.times);
   estimate.phase = Aggregate(estimate.ops, estimate.times, pass, view);
   estimate.memory = FootprintOf(estimate.ops, target.graph(), pass,
-                                target.layout(), target.formats(), view.device);
-  return estimate;
+                                target.layout(), target.formats(), view);
 }
 
 }  // namespace mansard::model

@@ -47,6 +47,8 @@ class Target {
   static absl::StatusOr<Target> Create(const TargetSpec& spec,
                                        Violations& violations);
 
+  // As it was asked for; to ask for another one like it.
+  const TargetSpec& spec() const { return spec_; }
   const ModelGraph& graph() const { return *graph_; }
   const HardwareProfile& hardware() const { return *hardware_; }
   const Layout& layout() const { return layout_; }
@@ -64,6 +66,7 @@ class Target {
   // Fills the assumptions.
   void Describe(const std::vector<std::string>& of_formats);
 
+  TargetSpec spec_;
   std::shared_ptr<const ModelGraph> graph_;
   std::shared_ptr<const HardwareProfile> hardware_;
   const Fabric* fabric_;
@@ -85,5 +88,9 @@ struct Estimate {
 // Lower -> Price -> Aggregate. Cannot fail: a Target and a ForwardPass are
 // complete by construction.
 Estimate EstimatePass(const Target& target, const ForwardPass& pass);
+// The same into an answer that the caller keeps: what it held is dropped, its
+// memory is used again.
+void EstimatePass(const Target& target, const ForwardPass& pass,
+                  Estimate& estimate);
 
 }  // namespace mansard::model

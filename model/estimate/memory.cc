@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 namespace mansard::model {
 namespace {
@@ -62,7 +63,8 @@ class Footprint {
     memory_.other_weights =
         Bytes::Of(static_cast<double>(graph_.spec().other_weight_bytes));
     if (engine_ == nullptr) return;
-    memory_.weight_padding = ExpertPadding(ops, engine_->mxfp4_width_multiple);
+    memory_.weight_padding =
+        ExpertPadding(ops, graph_, engine_->mxfp4_width_multiple);
   }
 
   void AddCache() {
@@ -83,7 +85,7 @@ class Footprint {
     memory_.kv_cache = all.cache + all.indexer;
     memory_.indexer = all.indexer;
     memory_.state = all.state;
-    memory_.paging = all.paged - all.total();
+    memory_.paging = Max(Bytes::Zero(), all.paged - all.total());
   }
 
   void AddDraftCache(CacheBytes& all) {
@@ -101,8 +103,7 @@ class Footprint {
     const Bytes block =
         static_cast<double>(memory_.block_tokens) * cache_.PerToken(pass_);
     if (block == Bytes::Zero()) return;
-    const Bytes left =
-        Max(Bytes::Zero(), memory_.kv_budget() - memory_.state);
+    const Bytes left = Max(Bytes::Zero(), memory_.kv_budget() - memory_.state);
     memory_.kv_token_capacity =
         static_cast<int64_t>(std::floor(left / block)) * memory_.block_tokens;
   }
@@ -128,8 +129,8 @@ class Footprint {
     const auto fits = [&](int64_t requests) {
       Bytes needed = static_cast<double>(requests) * most;
       if (engine_ != nullptr) {
-        needed += workspace_.For(requests * largest->new_tokens,
-                                 requests * logits);
+        needed +=
+            workspace_.For(requests * largest->new_tokens, requests * logits);
       }
       return needed <= room;
     };
@@ -146,8 +147,13 @@ class Footprint {
       shortest = std::max(shortest, group.new_tokens);
     }
     const auto fits = [&](int64_t context) {
-      return NeededAtContext(context, memory_, cache_, pass_) <=
-             memory_.budget;
+      Bytes needed = memory_.fixed();
+      for (RequestGroup group : pass_.groups()) {
+        group.prior_tokens = context - group.new_tokens;
+        needed +=
+            static_cast<double>(group.request_count) * OfRequest(group).paged;
+      }
+      return needed <= memory_.budget;
     };
     const int64_t found =
         LargestThatFits(shortest, graph_.spec().max_context, fits);
@@ -181,18 +187,6 @@ absl::string_view NoTokenReason(const MemoryFootprint& memory) {
     }
   }
   return "no layer's cache grows with the tokens";
-}
-
-Bytes NeededAtContext(int64_t context, const MemoryFootprint& memory,
-                      const RequestCache& cache, const ForwardPass& pass) {
-  Bytes needed = memory.fixed();
-  for (RequestGroup group : pass.groups()) {
-    group.prior_tokens = context - group.new_tokens;
-    CacheBytes each = cache.OfRequest(group);
-    each += cache.OfDrafts(group, pass);
-    needed += static_cast<double>(group.request_count) * each.paged;
-  }
-  return needed;
 }
 
 MemoryFootprint FootprintOf(const OpList& ops, const ModelGraph& graph,

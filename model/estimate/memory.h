@@ -88,8 +88,4 @@ MemoryFootprint FootprintOf(const OpList& ops, const ModelGraph& graph,
                             const PassFormats& formats,
                             const HardwareView& view);
 
-// `pass` with every request at a context, on what else `memory` says of it.
-Bytes NeededAtContext(int64_t context, const MemoryFootprint& memory,
-                      const RequestCache& cache, const ForwardPass& pass);
-
 }  // namespace mansard::model

@@ -7,22 +7,9 @@
 
 #include "absl/functional/function_ref.h"
 #include "model/estimate/estimate.h"
+#include "model/estimate/roofline_ceilings.h"
 
 namespace mansard::model {
-
-// Whose bytes the intensities count.
-enum class RooflineLevel { kHbm, kL2 };
-
-struct RooflineCeiling {
-  std::string label;  // "tensor bf16", "hbm".
-  // One of the two.
-  std::optional<FlopsPerSecond> rate;
-  std::optional<BytesPerSecond> bandwidth;
-  bool calibrated = false;
-  // Rates only: where they meet the bandwidth of the level; zero where that is
-  // not known.
-  FlopsPerByte ridge;
-};
 
 struct RooflinePoint {
   size_t op = 0;           // Index into the estimate's ops.

@@ -161,11 +161,12 @@ TEST(Roofline, BatchAtWhichTheStepFlips) {
 // Two rows of a drafting pass where a plain one has one, and the module's own
 // weights and cache: the searched passes draft as the given one does.
 TEST(Roofline, SearchedPassesDraftToo) {
+  constexpr int64_t kLongest = 2'000'000'000;
   ModelGraphSpec graph = WideGraph();
   graph.mtp = {.modules = 1, .layer_kind_indexes = {0}};
   const auto drafting = [](int64_t requests, int64_t context) {
     Violations violations;
-    return *BuildPass({{Role::kDecode, requests, 2, context - 2}})
+    return *BuildPass({{Role::kDecode, requests, 2, context - 2}}, kLongest)
                 .WithDrafting({.draft_tokens = 2}, 1, violations);
   };
   ToyHardware toy;
@@ -192,8 +193,8 @@ TEST(Roofline, SearchedPassesDraftToo) {
   EXPECT_LE(before.second, before.first);
   EXPECT_GT(at.second, at.first);
   // The module's two runs read as much cache as the two layers together.
-  const auto plain =
-      weights_and_cache(BuildPass({{Role::kDecode, 1, 2, context - 2}}));
+  const auto plain = weights_and_cache(
+      BuildPass({{Role::kDecode, 1, 2, context - 2}}, kLongest));
   EXPECT_NEAR(at.second / plain.second, 2, 0.01);
   ASSERT_GT(batch, 1);
   const auto bound_at = [&](int64_t requests) {

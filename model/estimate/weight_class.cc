@@ -32,6 +32,7 @@ TensorClass ClassOf(Part part) {
     case Part::kQkNorm:
     case Part::kQueryLatentNorm:
     case Part::kKvLatentNorm:
+    case Part::kIndexKeyNorm:
     case Part::kStateProjNorm:
     case Part::kRecurrentNorm:
     case Part::kAttentionPostNorm:
@@ -51,7 +52,6 @@ TensorClass ClassOf(Part part) {
     case Part::kQueryProj:
     case Part::kIndexQueryProj:
     case Part::kIndexKeyProj:
-    case Part::kIndexKeyNorm:
     case Part::kIndexPool:
     case Part::kCompressProj:
     case Part::kCompressPool:
@@ -118,6 +118,7 @@ TensorClass ClassOf(Part part) {
     case Part::kFeedForwardQuantize:
     case Part::kActivation:
     case Part::kDownQuantize:
+    case Part::kRouterQuantize:
     case Part::kLatentDownQuantize:
     case Part::kExpertActivation:
     case Part::kExpertDownQuantize:
@@ -133,6 +134,7 @@ TensorClass ClassOf(Part part) {
     case Part::kFeedForwardStreamMerge:
     case Part::kLayerGate:
     case Part::kFinalStreamMix:
+    case Part::kHeadQuantize:
     case Part::kLogitsAllGather:
     case Part::kSampling:
     case Part::kHost:
@@ -150,26 +152,33 @@ Bytes WeightBytesByClass::Total() const {
 WeightBytesByClass WeightsByClass(const OpList& ops) {
   WeightBytesByClass weights;
   for (const Op& op : ops) {
-    Bytes& bytes = op.draft
-                       ? weights.drafting
-                       : weights.by_class[static_cast<size_t>(ClassOf(op.part))];
+    Bytes& bytes =
+        op.draft ? weights.drafting
+                 : weights.by_class[static_cast<size_t>(ClassOf(op.part))];
     bytes += op.repeat * op.held;
   }
   return weights;
 }
 
-Bytes ExpertPadding(const OpList& ops, int64_t multiple) {
+Bytes ExpertPadding(const OpList& ops, const ModelGraph& graph,
+                    int64_t multiple) {
   Bytes padding;
   if (multiple <= 1) return padding;
   for (const Op& op : ops) {
     const auto* shape = std::get_if<GroupedGemmShape>(&op.shape);
     if (shape == nullptr || shape->weights != Format::kMxfp4) continue;
-    // Gate and up are one matrix, whose halves are padded each.
-    const int64_t width = op.part == Part::kExpertDown ? shape->k : shape->n;
+    const LayerKind& kind =
+        graph.spec().layer_kinds[static_cast<size_t>(op.layer_kind)];
+    int64_t width = shape->k;
+    if (op.part != Part::kExpertDown) {
+      // Gate and up are one matrix, whose halves are padded each.
+      const bool gated = std::get<MixtureOfExperts>(kind.feed_forward).gated;
+      width = gated ? shape->n / 2 : shape->n;
+    }
     const int64_t padded = (width + multiple - 1) / multiple * multiple;
-    padding += op.repeat * op.held *
-               (static_cast<double>(padded - width) /
-                static_cast<double>(width));
+    padding +=
+        op.repeat * op.held *
+        (static_cast<double>(padded - width) / static_cast<double>(width));
   }
   return padding;
 }

@@ -3,8 +3,10 @@
 
 #include <array>
 #include <cstddef>
+#include <cstdint>
 
 #include "model/base/units.h"
+#include "model/graph/model_graph.h"
 #include "model/graph/tensor_class.h"
 #include "model/ops/op.h"
 
@@ -30,6 +32,7 @@ WeightBytesByClass WeightsByClass(const OpList& ops);
 
 // What the ops' mxfp4 experts take beyond their weights where their width is
 // padded to a multiple of `multiple`.
-Bytes ExpertPadding(const OpList& ops, int64_t multiple);
+Bytes ExpertPadding(const OpList& ops, const ModelGraph& graph,
+                    int64_t multiple);
 
 }  // namespace mansard::model

@@ -62,8 +62,8 @@ double WidestElements(const ModelGraph& graph, const Layout& layout) {
   for (const LayerKind& kind : graph.spec().layer_kinds) {
     if (kind.attention.has_value()) {
       const int heads = layout.QueryHeadsPerRank(*kind.attention);
-      widest = std::max(
-          widest, std::visit(AttentionElements{layout, heads}, *kind.attention));
+      widest = std::max(widest, std::visit(AttentionElements{layout, heads},
+                                           *kind.attention));
     }
     if (kind.recurrent.has_value()) {
       widest =
@@ -85,13 +85,12 @@ Workspace::Workspace(const ModelGraph& graph, const Layout& layout,
   const auto hidden = static_cast<double>(graph.spec().hidden_size *
                                           graph.spec().residual_streams);
   hidden_ = ElementBytes(formats.hidden, hidden);
-  layer_ = ElementBytes(formats.hidden,
-                        2 * hidden + WidestElements(graph, layout));
+  layer_ =
+      ElementBytes(formats.hidden, 2 * hidden + WidestElements(graph, layout));
 }
 
 Bytes Workspace::For(int64_t tokens, int64_t logit_positions) const {
-  const auto most_tokens =
-      static_cast<double>(std::max(tokens, token_budget_));
+  const auto most_tokens = static_cast<double>(std::max(tokens, token_budget_));
   const auto sequences =
       static_cast<double>(std::max(logit_positions, sequence_limit_));
   const Bytes sampling =

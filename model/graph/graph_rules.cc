@@ -21,43 +21,6 @@ constexpr int kMaxModules = 64;  // Also layers of one.
 // So that sums of counts fit into 64 bits: 2^63 is 9.22e18.
 constexpr double kMaxParameters = 9e18;
 
-// Each class once, in order, of those that `fits` allows.
-template <class Fits>
-void CheckFormats(const std::vector<LinearFormats>& formats, const Fits& fits,
-                  absl::string_view place, Violations& violations) {
-  for (size_t i = 0; i < formats.size(); ++i) {
-    const LinearClass linear = formats[i].linear;
-    const std::string field = absl::StrCat(Indexed("formats", i), ".linear");
-    if (!fits(linear)) {
-      violations.Add(field, absl::StrCat("is \"", LinearClassName(linear),
-                                         "\", of which ", place, " has none"));
-    }
-    if (i > 0 && formats[i - 1].linear >= linear) {
-      violations.Add(
-          field, absl::StrCat("is \"", LinearClassName(linear), "\" after \"",
-                              LinearClassName(formats[i - 1].linear),
-                              "\"; each class stands once, in the "
-                              "order ",
-                              LinearClassNames()));
-    }
-  }
-}
-
-void CheckGraphFormats(const ModelGraphSpec& spec, Violations& violations) {
-  CheckFormats(
-      spec.formats, [](LinearClass linear) { return !IsInLayers(linear); },
-      "what stands around the layers", violations);
-  std::optional<Format> tables[2];
-  for (const LinearFormats& formats : spec.formats) {
-    tables[formats.linear == LinearClass::kHead ? 0 : 1] = formats.weights;
-  }
-  if (spec.tied_embeddings && tables[0] != tables[1]) {
-    violations.Add("formats",
-                   "gives head and embedding different weights; they are tied "
-                   "and must have the same");
-  }
-}
-
 void CheckLayerKind(const LayerKind& kind, Violations& violations) {
   if (!kind.has_mixer() && !kind.has_feed_forward()) {
     violations.Add("attention",
@@ -83,10 +46,7 @@ void CheckLayerKind(const LayerKind& kind, Violations& violations) {
     CheckRecurrentRules(*kind.recurrent, violations);
   }
   CheckFeedForwardRules(kind.feed_forward, violations);
-  CheckFormats(
-      kind.formats,
-      [&kind](LinearClass linear) { return HasLinear(kind, linear); },
-      "the layer", violations);
+  CheckLayerFormats(kind, violations);
 }
 
 void CheckIndexes(absl::string_view field, const std::vector<int>& indexes,

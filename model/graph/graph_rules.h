@@ -23,5 +23,8 @@ void CheckAttentionRules(const Attention& attention, Violations& violations);
 void CheckRecurrentRules(const RecurrentMixer& mixer, Violations& violations);
 void CheckFeedForwardRules(const FeedForward& feed_forward,
                            Violations& violations);
+// Formats by class: of a layer, below it; of head and embedding.
+void CheckLayerFormats(const LayerKind& kind, Violations& violations);
+void CheckGraphFormats(const ModelGraphSpec& spec, Violations& violations);
 
 }  // namespace mansard::model

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "gtest/gtest.h"
 #include "model/graph/model_graph.h"
 
@@ -277,6 +278,40 @@ TEST(GraphRules, LayersAndExperts) {
       {"layer_kinds[0].experts.separate_norms",
        "is true; must be false without shared experts",
        [](ModelGraphSpec& s) { Experts(s).separate_norms = true; }},
+  });
+}
+
+LinearFormats Wide(LinearClass linear) {
+  return {linear, Format::kBf16, Format::kBf16};
+}
+
+TEST(GraphRules, FormatsOfClasses) {
+  ExpectViolations({
+      {"layer_kinds[6].formats[0].linear_class",
+       "is \"head\", of which the layer has none",
+       [](ModelGraphSpec& s) {
+         s.layer_kinds[6].formats = {Wide(LinearClass::kHead)};
+       }},
+      {"layer_kinds[0].formats[1].linear_class",
+       absl::StrCat("is \"experts\" after \"router\"; each class stands "
+                    "once, in the order ",
+                    LinearClassNames()),
+       [](ModelGraphSpec& s) {
+         s.layer_kinds[0].formats = {Wide(LinearClass::kRouter),
+                                     Wide(LinearClass::kExperts)};
+       }},
+      {"formats[0].linear_class",
+       "is \"router\", of which what stands around the layers has none",
+       [](ModelGraphSpec& s) { s.formats = {Wide(LinearClass::kRouter)}; }},
+      {"formats",
+       "gives head and embedding different weights; they are tied and must "
+       "have the same",
+       [](ModelGraphSpec& s) {
+         s.tied_embeddings = true;
+         s.formats = {Wide(LinearClass::kHead)};
+       }},
+      {"other_weight_bytes", "is -1; allowed: 0 to 9e+18",
+       [](ModelGraphSpec& s) { s.other_weight_bytes = -1; }},
   });
 }
 

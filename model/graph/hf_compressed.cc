@@ -127,10 +127,11 @@ void ReadExpertFormat(HfFile& file, ModelGraphSpec& spec) {
   const std::optional<std::string> name = file.OptionalString(kKey);
   if (!name.has_value()) return;
   if (*name == "fp4") {
-    spec.native_precision.weights = Format::kMxfp4;
-    file.Note(absl::StrCat(kKey,
-                           " is fp4: all weights count as mxfp4; those that "
-                           "are no routed experts are not told apart"));
+    for (LayerKind& kind : spec.layer_kinds) {
+      if (!HasLinear(kind, LinearClass::kExperts)) continue;
+      kind.formats.push_back({LinearClass::kExperts, Format::kMxfp4,
+                              spec.native_precision.activations});
+    }
   } else if (*name == "fp8") {
     file.Ignore(kKey);
   } else {
@@ -151,7 +152,6 @@ void ReadCompressedLayers(HfFile& file, ModelGraphSpec& spec) {
     modules = file.Optional(kMtpKey, 0, kMaxHfLayers).value_or(0);
   }
   spec.residual_streams = ReadSize(file, "hc_mult", 4);
-  ReadExpertFormat(file, spec);
   const CompressedKinds kinds(file);
   const Compressions compressions =
       ReadCompressions(file, layer_count, modules);
@@ -171,6 +171,7 @@ void ReadCompressedLayers(HfFile& file, ModelGraphSpec& spec) {
   experts.hash_routing = false;
   layer.feed_forward = experts;
   AddMtp(modules, {std::move(layer)}, spec);
+  ReadExpertFormat(file, spec);
 }
 
 }  // namespace mansard::model

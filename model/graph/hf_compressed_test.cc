@@ -146,12 +146,16 @@ TEST(CompressedImport, AbsentPatternIsTheClassDefault) {
 
 TEST(CompressedImport, ExpertsMayBeStoredNarrower) {
   const ImportedConfig imported = Import({{"expert_dtype", "\"fp4\""}});
-  EXPECT_EQ(imported.graph.spec().native_precision.weights, Format::kMxfp4);
-  EXPECT_EQ(imported.graph.spec().native_precision.activations, Format::kBf16);
-  EXPECT_EQ(Import({{"expert_dtype", "\"fp8\""}})
-                .graph.spec()
-                .native_precision.weights,
-            Format::kBf16);
+  EXPECT_EQ(imported.graph.spec().native_precision.weights, Format::kBf16);
+  for (const LayerKind& kind : imported.graph.spec().layer_kinds) {
+    EXPECT_THAT(kind.formats,
+                ElementsAre(LinearFormats{LinearClass::kExperts, Format::kMxfp4,
+                                          Format::kBf16}));
+  }
+  for (const LayerKind& kind :
+       Import({{"expert_dtype", "\"fp8\""}}).graph.spec().layer_kinds) {
+    EXPECT_TRUE(kind.formats.empty());
+  }
 }
 
 TEST(CompressedImport, RefusesWhatItCannotRead) {

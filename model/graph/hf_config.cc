@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
 #include "absl/strings/strip.h"
 #include "model/base/status_macros.h"
 #include "model/graph/hf_decoder.h"
@@ -14,6 +15,7 @@
 #include "model/graph/hf_names.h"
 #include "model/graph/hf_quantization.h"
 #include "model/graph/json_object.h"
+#include "model/graph/weight_bytes.h"
 
 namespace mansard::model {
 namespace {
@@ -29,7 +31,7 @@ std::optional<Format> ParseTorchType(absl::string_view name) {
   return std::nullopt;
 }
 
-Precision ReadPrecision(HfFile& file) {
+Format ReadType(HfFile& file) {
   std::optional<Format> format;
   for (absl::string_view key : {"dtype", "torch_dtype"}) {
     const std::optional<std::string> name = file.OptionalString(key);
@@ -50,8 +52,7 @@ Precision ReadPrecision(HfFile& file) {
   if (file.IsNull("dtype") && file.IsNull("torch_dtype")) {
     file.Note("dtype is absent: bf16");
   }
-  const Format native = format.value_or(Format::kBf16);
-  return ReadQuantization(file, {native, native, native, native});
+  return format.value_or(Format::kBf16);
 }
 
 // Which function a gate or an ungated layer has costs alike.
@@ -93,8 +94,10 @@ int64_t ReadSize(HfFile& file, absl::string_view names, int64_t absent,
                                      : file.Required(names, maximum);
 }
 
-ModelGraphSpec ReadSpec(HfFile& file) {
+// `side`: hf_quant_config.json, or null.
+ModelGraphSpec ReadSpec(HfFile& file, const JsonObject* side) {
   const HfFamily& family = file.family();
+  const size_t before = file.violations().all().size();
   ModelGraphSpec spec;
   spec.display_name = ReadDisplayName(file);
   spec.source = absl::StrCat("config.json of ", file.architecture());
@@ -105,7 +108,10 @@ ModelGraphSpec ReadSpec(HfFile& file) {
   spec.max_context = ReadMaxContext(file);
   spec.tied_embeddings =
       file.BooleanOr("tie_word_embeddings|tie_embeddings", family.tied);
-  spec.native_precision = ReadPrecision(file);
+  const Format native = ReadType(file);
+  HfQuantization quantization =
+      HfQuantization::Read(file, side, {native, native, native, native});
+  spec.native_precision = quantization.precision();
   spec.norm_bias = family.norm_bias;
   spec.embedding_norm = family.embedding_norm;
   spec.head_bias = file.Is(family.head_bias);
@@ -117,7 +123,61 @@ ModelGraphSpec ReadSpec(HfFile& file) {
   } else {
     ReadLayers(file, spec);
   }
+  if (file.violations().all().size() == before) quantization.Apply(file, spec);
   return spec;
+}
+
+std::string Gigabytes(Bytes bytes) {
+  return absl::StrFormat("%.2f GB", ToGigabytes(bytes));
+}
+
+// What an index says that all tensors take; nothing, with a violation, where it
+// does not.
+std::optional<int64_t> ReadTotalSize(const JsonObject& index,
+                                     Violations& violations) {
+  constexpr int64_t kMostBytes = 1'000'000'000'000'000;
+  return index.Integer("metadata.total_size", 1, kMostBytes, violations);
+}
+
+// Weights of the file that the graph does not have. Modules for drafting are in
+// a checkpoint or left out of it.
+ModelGraph WithOtherWeights(ModelGraph graph, int64_t total,
+                            std::vector<std::string>& notes) {
+  constexpr absl::string_view kSource =
+      "model.safetensors.index.json, metadata.total_size";
+  constexpr double kTolerance = 0.01;
+  const Bytes all = Bytes::Of(static_cast<double>(total));
+  Bytes counted = StoredWeightBytes(graph);
+  const Bytes drafts = StoredDraftBytes(graph);
+  if (drafts > Bytes::Zero() && all >= (1 - kTolerance) * (counted + drafts)) {
+    counted += drafts;
+  }
+  if (all < (1 - kTolerance) * counted) {
+    notes.push_back(absl::StrCat(
+        kSource, " is ", Gigabytes(all), ", the graph's weights take ",
+        Gigabytes(counted), ": more than 1 % apart, the graph's hold"));
+  }
+  if (all <= (1 + kTolerance) * counted) return graph;
+  notes.push_back(absl::StrCat(
+      kSource, " is ", Gigabytes(all), ", the decoder's weights take ",
+      Gigabytes(counted), ": the rest is held as other weights"));
+  ModelGraphSpec spec = graph.spec();
+  spec.other_weight_bytes = static_cast<int64_t>((all - counted).value());
+  spec.other_weight_source =
+      absl::StrCat(kSource, ", less the decoder's weights");
+  Violations none;  // The rules hold: the total is below their bound.
+  return *ModelGraph::Create(std::move(spec), none);
+}
+
+absl::StatusOr<std::optional<JsonObject>> ParseSideFile(absl::string_view text,
+                                                        absl::string_view name,
+                                                        size_t max_bytes) {
+  if (text.empty()) return std::nullopt;
+  const JsonLimits limits = {max_bytes, 64, 500};
+  ASSIGN_OR_RETURN(
+      JsonObject object,
+      JsonObject::Parse(text, name, limits, absl::StrCat(name, ":")));
+  return std::optional<JsonObject>(std::move(object));
 }
 
 }  // namespace
@@ -126,6 +186,19 @@ std::vector<std::string> SupportedArchitectures() { return AllArchitectures(); }
 
 absl::StatusOr<ImportedConfig> ImportHuggingFaceConfig(absl::string_view json,
                                                        Violations& violations) {
+  return ImportHuggingFaceConfig(json, HfSideFiles(), violations);
+}
+
+absl::StatusOr<ImportedConfig> ImportHuggingFaceConfig(absl::string_view json,
+                                                       const HfSideFiles& side,
+                                                       Violations& violations) {
+  ASSIGN_OR_RETURN(const std::optional<JsonObject> quantization,
+                   ParseSideFile(side.quantization, "hf_quant_config.json",
+                                 kMaxQuantizationBytes));
+  ASSIGN_OR_RETURN(
+      const std::optional<JsonObject> index,
+      ParseSideFile(side.safetensors_index, "model.safetensors.index.json",
+                    kMaxIndexBytes));
   ASSIGN_OR_RETURN(JsonObject object,
                    JsonObject::Parse(json, "config.json", kLimits));
   ASSIGN_OR_RETURN(std::optional<HfDecoder> decoder,
@@ -138,14 +211,21 @@ absl::StatusOr<ImportedConfig> ImportHuggingFaceConfig(absl::string_view json,
               std::move(decoder->assumptions), violations);
   file.Settle("architectures|model_type");
   CheckActivation(file);
-  ModelGraphSpec spec = ReadSpec(file);
+  ModelGraphSpec spec =
+      ReadSpec(file, quantization.has_value() ? &*quantization : nullptr);
+  std::optional<int64_t> total_size;
+  if (index.has_value()) total_size = ReadTotalSize(*index, violations);
   file.CheckKeys();
   if (violations.all().size() != before) return violations.ToStatus();
   std::optional<ModelGraph> graph =
       ModelGraph::Create(std::move(spec), violations);
   if (!graph.has_value()) return violations.ToStatus();
+  std::vector<std::string> assumptions = file.assumptions();
+  if (total_size.has_value()) {
+    graph = WithOtherWeights(*std::move(graph), *total_size, assumptions);
+  }
   return ImportedConfig{*std::move(graph), file.ignored_keys(),
-                        file.assumptions()};
+                        std::move(assumptions)};
 }
 
 }  // namespace mansard::model

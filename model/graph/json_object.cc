@@ -116,7 +116,8 @@ JsonObject::~JsonObject() = default;
 
 absl::StatusOr<JsonObject> JsonObject::Parse(absl::string_view text,
                                              absl::string_view name,
-                                             const JsonLimits& limits) {
+                                             const JsonLimits& limits,
+                                             absl::string_view path) {
   if (absl::Status status = CheckJsonText(text, name, limits); !status.ok()) {
     return status;
   }
@@ -133,7 +134,7 @@ absl::StatusOr<JsonObject> JsonObject::Parse(absl::string_view text,
   }
   const rapidjson::Value* object = document.get();
   return JsonObject(std::make_unique<Impl>(
-      Impl{std::move(document), object, "", limits.max_keys}));
+      Impl{std::move(document), object, std::string(path), limits.max_keys}));
 }
 
 std::optional<JsonObject> JsonObject::Object(absl::string_view key,
@@ -326,6 +327,30 @@ std::optional<std::vector<JsonObject>> JsonObject::Objects(
              impl_->max_keys})));
   }
   return objects;
+}
+
+std::optional<std::vector<std::pair<std::string, JsonObject>>>
+JsonObject::ObjectsByKey(absl::string_view key, size_t max_keys,
+                         Violations& violations) const {
+  const rapidjson::Value* value = impl_->Find(key);
+  if (value == nullptr || !value->IsObject()) return std::nullopt;
+  if (value->MemberCount() > max_keys) {
+    violations.Add(impl_->Field(key),
+                   absl::StrCat("has ", value->MemberCount(),
+                                " keys; allowed: up to ", max_keys));
+    return std::nullopt;
+  }
+  std::vector<std::pair<std::string, JsonObject>> entries;
+  for (const auto& member : value->GetObject()) {
+    if (!member.value.IsObject()) continue;
+    std::string name(Text(member.name));
+    std::string path = absl::StrCat(impl_->Field(key), ".", name, ".");
+    entries.emplace_back(std::move(name),
+                         JsonObject(std::make_unique<Impl>(
+                             Impl{impl_->document, &member.value,
+                                  std::move(path), impl_->max_keys})));
+  }
+  return entries;
 }
 
 }  // namespace mansard::model

@@ -6,6 +6,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -17,11 +18,13 @@ namespace mansard::model {
 
 class JsonObject {
  public:
+  // `path`: of the outermost object, for violations.
   // INVALID_ARGUMENT, with `name` as the subject, when the text breaks a limit,
   // is not UTF-8, is not JSON (with the byte offset) or is no object.
   static absl::StatusOr<JsonObject> Parse(absl::string_view text,
                                           absl::string_view name,
-                                          const JsonLimits& limits);
+                                          const JsonLimits& limits,
+                                          absl::string_view path = "");
 
   JsonObject(JsonObject&&) noexcept;
   JsonObject& operator=(JsonObject&&) noexcept;
@@ -75,6 +78,11 @@ class JsonObject {
   // A list of objects, each with its own path.
   std::optional<std::vector<JsonObject>> Objects(absl::string_view key,
                                                  Violations& violations) const;
+  // The entries of the object at `key` that are objects, in the order of the
+  // text. Nothing, without a violation, where there is no object; with one
+  // where it has more than `max_keys` entries.
+  std::optional<std::vector<std::pair<std::string, JsonObject>>> ObjectsByKey(
+      absl::string_view key, size_t max_keys, Violations& violations) const;
 
  private:
   struct Impl;

@@ -21,8 +21,8 @@ void CheckBytes(absl::string_view field, double bytes, Violations& violations) {
 void CheckCount(absl::string_view field, int64_t count,
                 Violations& violations) {
   if (count < 1 || count > kMaxCount) {
-    violations.Add(
-        field, absl::StrCat("is ", count, "; allowed: 1 to ", kMaxCount));
+    violations.Add(field,
+                   absl::StrCat("is ", count, "; allowed: 1 to ", kMaxCount));
   }
 }
 

@@ -16,9 +16,9 @@ struct EngineMemory {
   // programs hold lie in the rest.
   double usable_fraction = 1;
   // Of the driver and the framework, outside of the engine's tensors.
-  Bytes framework;
+  Bytes framework = {};
   // Buffers of the collectives, with more than one rank.
-  Bytes communication;
+  Bytes communication = {};
   // The largest step that the engine makes room for: tokens, and sequences
   // that get a next token.
   int64_t token_budget = 1;
@@ -26,7 +26,7 @@ struct EngineMemory {
   // Of every logit while next tokens are chosen.
   double bytes_per_logit = 0;
   // Workspace that depends on neither the model nor the step.
-  Bytes fixed_workspace;
+  Bytes fixed_workspace = {};
   // The cache comes in blocks of this many tokens.
   int64_t block_tokens = 1;
   // Layers of all kinds share pages of one size: the cache's blocks grow until
@@ -34,7 +34,7 @@ struct EngineMemory {
   bool unified_pages = false;
   // mxfp4 experts are padded to widths of a multiple of this.
   int64_t mxfp4_width_multiple = 1;
-  Provenance provenance;
+  Provenance provenance = {};
 };
 
 // Rules: the fraction lies above 0 and is at most 1; bytes are 0 or more and

@@ -67,6 +67,10 @@ Precision NativePrecision(const v1::ModelGraph& proto, Violations& violations) {
   precision.state =
       FormatFromProto(proto.native_precision().state(), "state", violations)
           .value_or(WideActivations(precision));
+  if (proto.native_precision().linear_precisions_size() > 0) {
+    violations.Add("linear_precisions",
+                   "must be empty in a graph: its layer kinds have formats");
+  }
   return precision;
 }
 
@@ -99,6 +103,8 @@ void ReadAroundLayers(const v1::ModelGraph& proto, ModelGraphSpec& spec) {
       proto.residual_stream_count() == 0 ? 1 : proto.residual_stream_count();
   spec.extra_parameters = proto.extra_parameter_count();
   spec.mtp = DraftingFromProto(proto.multi_token_prediction());
+  spec.other_weight_bytes = proto.other_weight_bytes();
+  spec.other_weight_source = proto.other_weight_source();
 }
 
 // Defaults stay unset, so that graphs without such parts keep their revision.
@@ -118,6 +124,8 @@ void WriteAroundLayers(const ModelGraphSpec& spec, v1::ModelGraph& proto) {
     proto.set_residual_stream_count(spec.residual_streams);
   }
   proto.set_extra_parameter_count(spec.extra_parameters);
+  LinearFormatsToProto(spec.formats, *proto.mutable_formats());
+  proto.set_other_weight_bytes(spec.other_weight_bytes);
   if (spec.mtp.modules == 0) return;
   auto& mtp = *proto.mutable_multi_token_prediction();
   mtp.set_module_count(spec.mtp.modules);
@@ -156,19 +164,6 @@ v1::ModelSize SizeToProto(const ModelGraph& graph) {
 
 }  // namespace
 
-std::optional<Format> FormatFromProto(absl::string_view name,
-                                      absl::string_view field,
-                                      Violations& violations) {
-  if (name.empty()) return std::nullopt;
-  const std::optional<Format> format = ParseFormat(name);
-  if (!format) {
-    violations.Add(
-        field,
-        absl::StrCat("\"", name, "\" is unknown; known: ", FormatNames()));
-  }
-  return format;
-}
-
 std::optional<ModelGraph> GraphFromProto(const v1::ModelGraph& proto,
                                          absl::string_view id,
                                          Violations& violations) {
@@ -195,6 +190,7 @@ std::optional<ModelGraph> GraphFromProto(const v1::ModelGraph& proto,
   spec.native_precision = NativePrecision(proto, violations);
   spec.max_context = proto.max_context_token_count();
   ReadAroundLayers(proto, spec);
+  spec.formats = LinearFormatsFromProto(proto.formats(), violations);
   std::optional<ModelGraph> graph =
       ModelGraph::Create(std::move(spec), violations);
   if (violations.all().size() != before) return std::nullopt;
@@ -234,6 +230,7 @@ v1::ModelGraph GraphToProto(const ModelGraph& graph) {
   if (!spec.id.empty()) proto.set_name(absl::StrCat("modelGraphs/", spec.id));
   proto.set_display_name(spec.display_name);
   proto.set_source(spec.source);
+  proto.set_other_weight_source(spec.other_weight_source);
   *proto.mutable_size() = SizeToProto(graph);
   return proto;
 }

@@ -8,6 +8,7 @@
 #include "mansard/v1/catalog.pb.h"
 #include "model/base/violations.h"
 #include "model/graph/model_graph.h"
+#include "model/io/format_io.h"
 
 namespace mansard::model {
 
@@ -18,11 +19,5 @@ std::optional<ModelGraph> GraphFromProto(const v1::ModelGraph& proto,
                                          Violations& violations);
 // Complete, with size and revision; `name` only when the graph has an id.
 v1::ModelGraph GraphToProto(const ModelGraph& graph);
-
-// A format field: empty stays empty, an unknown name is a violation that lists
-// the known ones.
-std::optional<Format> FormatFromProto(absl::string_view name,
-                                      absl::string_view field,
-                                      Violations& violations);
 
 }  // namespace mansard::model

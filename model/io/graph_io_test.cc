@@ -159,6 +159,7 @@ TEST(GraphIoTest, RevisionIsOfTheContentAlone) {
   renamed.set_name("modelGraphs/other");
   renamed.set_display_name("Other");
   renamed.set_source("elsewhere");
+  renamed.set_other_weight_source("elsewhere");
   renamed.set_revision_id("000000000000");
   renamed.mutable_size()->set_parameter_count(7);
   EXPECT_EQ(GraphToProto(Read(renamed, "other")).revision_id(), revision);
@@ -192,6 +193,26 @@ TEST(GraphIoTest, NamesTheRuleThatIsBroken) {
        },
        "native_precision.weights",
        "\"fp7\" is unknown; known: fp32, tf32, bf16, fp16, fp8-e4m3"},
+      {[](v1::ModelGraph& g) {
+         g.mutable_native_precision()
+             ->add_linear_precisions()
+             ->set_linear_class("head");
+       },
+       "native_precision.linear_precisions", "must be empty in a graph"},
+      {[](v1::ModelGraph& g) {
+         v1::LinearPrecision& row = *g.mutable_layer_kinds(0)->add_formats();
+         row.set_linear_class("heads");
+         row.set_weights("bf16");
+         row.set_activations("bf16");
+       },
+       "layer_kinds[0].formats[0].linear_class",
+       "\"heads\" is unknown; known: attention_input"},
+      {[](v1::ModelGraph& g) {
+         v1::LinearPrecision& row = *g.add_formats();
+         row.set_linear_class("head");
+         row.set_weights("bf16");
+       },
+       "formats[0].activations", "is required"},
       {[](v1::ModelGraph& g) { g.clear_layer_count(); }, "layer_count",
        "is 0; allowed: 1 to 4096"},
       {[](v1::ModelGraph& g) { g.set_layer_count(5000); }, "layer_count",

@@ -48,6 +48,16 @@ const char kKinds[] = R"pb(
     dense { intermediate_size: 128 gated: true bias: true }
     norm_placement: NORM_PLACEMENT_BOTH
     extra_parameter_count: 3
+    formats {
+      linear_class: "attention_input"
+      weights: "bf16"
+      activations: "bf16"
+    }
+    formats {
+      linear_class: "feed_forward"
+      weights: "int4-g64"
+      activations: "fp8-e4m3"
+    }
   }
   layer_kinds {
     kind: "shared"
@@ -189,6 +199,10 @@ v1::ModelGraph FullProto() {
     norm_bias: true
     residual_stream_count: 4
     extra_parameter_count: 7
+    formats { linear_class: "head" weights: "int8" activations: "int8" }
+    formats { linear_class: "embedding" weights: "int8" activations: "bf16" }
+    other_weight_bytes: 12345678901
+    other_weight_source: "an index"
     multi_token_prediction {
       module_count: 2
       layer_kind_indexes: [ 3, 0 ]
@@ -251,7 +265,8 @@ TEST(GraphRoundTrip, SetsEveryField) {
   NameFields(*v1::ModelSize::descriptor(), output);
   output.insert({"mansard.v1.ModelGraph.size",
                  "mansard.v1.ModelGraph.revision_id",
-                 "mansard.v1.ModelGraph.layer_count"});  // With one kind.
+                 "mansard.v1.ModelGraph.layer_count",         // With one kind.
+                 "mansard.v1.Precision.linear_precisions"});  // A target's.
   std::set<std::string> set;
   NameSetFields(FullProto(), set);
   NameSetFields(ParallelProto(), set);

@@ -2,6 +2,7 @@
 
 #include <optional>
 
+#include "model/io/format_io.h"
 #include "model/io/sourced_io.h"
 
 namespace mansard::model {
@@ -234,6 +235,7 @@ LayerKind LayerKindFromProto(const v1::LayerKind& proto,
   kind.parallel = proto.parallel();
   kind.parallel_norms = proto.parallel_norms();
   kind.extra_parameters = proto.extra_parameter_count();
+  kind.formats = LinearFormatsFromProto(proto.formats(), violations);
   return kind;
 }
 
@@ -251,6 +253,7 @@ v1::LayerKind LayerKindToProto(const LayerKind& kind) {
   proto.set_parallel(kind.parallel);
   proto.set_parallel_norms(kind.parallel_norms);
   proto.set_extra_parameter_count(kind.extra_parameters);
+  LinearFormatsToProto(kind.formats, *proto.mutable_formats());
   return proto;
 }
 

@@ -93,6 +93,19 @@ constexpr char kValidText[] =
     provenance { kind: KIND_ASSUMED source: "host" }
   }
   fusion { residual_into_norm: true }
+  memory {
+    usable_ratio: 0.75
+    framework_bytes: 1e8
+    communication_bytes: 2e8
+    max_batched_token_count: 4096
+    max_sequence_count: 128
+    bytes_per_logit: 30
+    fixed_workspace_bytes: 3e7
+    block_token_count: 64
+    unified_pages: true
+    mxfp4_width_multiple: 32
+    provenance { kind: KIND_MEASURED source: "memory" }
+  }
     )pb";
 
 v1::KernelStack ValidProto() {
@@ -158,6 +171,47 @@ TEST(StackIoTest, ReadsEveryParameter) {
   EXPECT_EQ(spec.host.eager_launch, Seconds::Of(4e-6));
   EXPECT_TRUE(spec.host.cuda_graphs);
   EXPECT_TRUE(spec.fusion.residual_into_norm);
+  ASSERT_TRUE(spec.memory);
+  EXPECT_EQ(spec.memory->usable_fraction, 0.75);
+  EXPECT_EQ(spec.memory->framework, Bytes::Of(1e8));
+  EXPECT_EQ(spec.memory->communication, Bytes::Of(2e8));
+  EXPECT_EQ(spec.memory->token_budget, 4096);
+  EXPECT_EQ(spec.memory->sequence_limit, 128);
+  EXPECT_EQ(spec.memory->bytes_per_logit, 30);
+  EXPECT_EQ(spec.memory->fixed_workspace, Bytes::Of(3e7));
+  EXPECT_EQ(spec.memory->block_tokens, 64);
+  EXPECT_TRUE(spec.memory->unified_pages);
+  EXPECT_EQ(spec.memory->mxfp4_width_multiple, 32);
+  EXPECT_EQ(spec.memory->provenance.source, "memory");
+}
+
+TEST(StackIoTest, MemoryMayBeUnknown) {
+  v1::KernelStack proto = ValidProto();
+  proto.clear_memory();
+  EXPECT_FALSE(Read(proto).spec().memory.has_value());
+  EXPECT_FALSE(KernelStackToProto(Read(proto)).has_memory());
+}
+
+TEST(StackIoTest, MemoryThatIsThereIsComplete) {
+  v1::KernelStack proto = ValidProto();
+  proto.mutable_memory()->Clear();
+  Violations violations;
+  EXPECT_FALSE(KernelStackFromProto(proto, violations).has_value());
+  std::string fields;
+  for (const Violation& violation : violations.all()) {
+    fields += violation.field + "\n";
+  }
+  EXPECT_NE(fields.find("memory.provenance"), std::string::npos) << fields;
+  *proto.mutable_memory()->mutable_provenance() = proto.host().provenance();
+  violations = Violations();
+  EXPECT_FALSE(KernelStackFromProto(proto, violations).has_value());
+  fields.clear();
+  for (const Violation& violation : violations.all()) {
+    fields += violation.field + "\n";
+  }
+  EXPECT_EQ(fields,
+            "memory.usable_ratio\nmemory.max_batched_token_count\n"
+            "memory.max_sequence_count\nmemory.block_token_count\n");
 }
 
 TEST(StackIoTest, RoundTripKeepsEverything) {
@@ -167,6 +221,7 @@ TEST(StackIoTest, RoundTripKeepsEverything) {
   shared.mutable_bindings(5)->clear_tier();
   v1::KernelStack plain = ValidProto();
   plain.clear_fusion();
+  plain.clear_memory();
   plain.mutable_host()->set_cuda_graphs(false);
   for (const v1::KernelStack& start :
        {ValidProto(), no_fallback, shared, plain}) {

@@ -187,13 +187,20 @@ OpTime Price(const Op& op, const HardwareView& hardware) {
 }
 
 std::vector<OpTime> PriceAll(const OpList& ops, const HardwareView& hardware) {
+  std::vector<OpTime> times;
+  PriceAll(ops, hardware, times);
+  return times;
+}
+
+void PriceAll(const OpList& ops, const HardwareView& hardware,
+              std::vector<OpTime>& times) {
   const ResolvedHardware resolved(hardware);
-  std::vector<OpTime> times(ops.size());
+  times.clear();
+  times.resize(ops.size());
   for (size_t i = 0; i < ops.size(); ++i) {
     PriceInto(ops[i], resolved, times[i]);
   }
   AddEagerLaunches(ops, hardware.stack.spec().host, times);
-  return times;
 }
 
 Seconds SumOfEstimates(const OpList& ops, const HardwareView& hardware) {

@@ -45,6 +45,10 @@ struct OpTime {
 OpTime Price(const Op& op, const HardwareView& hardware);
 
 std::vector<OpTime> PriceAll(const OpList& ops, const HardwareView& hardware);
+// The same into a list that the caller keeps: what it held is dropped, its
+// memory is used again.
+void PriceAll(const OpList& ops, const HardwareView& hardware,
+              std::vector<OpTime>& times);
 
 // What PriceAll's estimates add up to over all repeats, bit for bit as
 // Aggregate adds them, and nothing else of them. Allocates nothing.

@@ -1,7 +1,5 @@
 #include "server/convert/estimate.h"
 
-#include <cmath>
-#include <cstdint>
 #include <string>
 #include <utility>
 
@@ -28,10 +26,6 @@ v1::Tier ToProto(model::Tier tier) {
 std::string Text(absl::string_view view) { return std::string(view); }
 
 double Ratio(double part, double whole) { return whole > 0 ? part / whole : 0; }
-
-int64_t WholeBytes(model::Bytes bytes) {
-  return static_cast<int64_t>(std::llround(bytes.value()));
-}
 
 void ToProto(const model::Work& work, v1::Work& proto) {
   proto.set_flops(work.tensor.value());
@@ -161,16 +155,6 @@ void ToProto(const model::Estimate& estimate, const model::Target& target,
             model::OpName(estimate.ops[i], target.graph()),
             target.hardware().device(), *proto.add_ops());
   }
-}
-
-void ToProto(const model::MemoryFootprint& memory, v1::MemoryFootprint& proto) {
-  proto.set_weight_bytes(WholeBytes(memory.weights));
-  proto.set_kv_cache_bytes(WholeBytes(memory.kv_cache));
-  proto.set_state_bytes(WholeBytes(memory.state));
-  proto.set_capacity_bytes(WholeBytes(memory.capacity));
-  proto.set_free_bytes(WholeBytes(memory.free()));
-  proto.set_kv_token_capacity_count(memory.kv_token_capacity);
-  proto.set_fits(memory.fits);
 }
 
 }  // namespace mansard::server

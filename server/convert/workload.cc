@@ -93,6 +93,9 @@ std::optional<model::ForwardPass> FromProto(const v1::ForwardPass& proto,
   if (pass.has_value() && graph.cross_attention == false) {
     pass->RefuseEncoder(violations);
   }
+  if (!proto.has_expert_routing() && !proto.has_drafting()) {
+    return roles_known ? pass : std::nullopt;
+  }
   const std::optional<model::ForwardPass> created = pass;
   std::optional<model::ExpertRouting> routing;
   {

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "absl/strings/cord.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "model/base/status_macros.h"
 #include "model/graph/hf_config.h"
@@ -107,6 +108,21 @@ absl::Status ListModelGraphs(CallContext& call,
   return absl::OkStatus();
 }
 
+namespace {
+
+// Messages about a whole text begin with its file's name.
+absl::string_view FieldOfText(absl::string_view message) {
+  if (absl::StartsWith(message, "hf_quant_config.json")) {
+    return "hf_quant_config_json";
+  }
+  if (absl::StartsWith(message, "model.safetensors.index.json")) {
+    return "safetensors_index_json";
+  }
+  return "config_json";
+}
+
+}  // namespace
+
 absl::Status ImportHuggingFaceConfig(
     CallContext& /*call*/, const v1::ImportHuggingFaceConfigRequest& request,
     v1::ImportHuggingFaceConfigResponse& response) {
@@ -118,8 +134,10 @@ absl::Status ImportHuggingFaceConfig(
   absl::StatusOr<model::ImportedConfig> imported;
   {
     const model::Violations::Scope scope(violations, "config_json");
-    imported =
-        model::ImportHuggingFaceConfig(request.config_json(), violations);
+    imported = model::ImportHuggingFaceConfig(
+        request.config_json(),
+        {request.hf_quant_config_json(), request.safetensors_index_json()},
+        violations);
   }
   if (imported.ok()) {
     *response.mutable_model_graph() = model::GraphToProto(imported->graph);
@@ -136,7 +154,9 @@ absl::Status ImportHuggingFaceConfig(
           error.GetPayload(model::kUnsupportedArchitecture)) {
     return ArchitectureUnsupported(std::string(*architecture), error.message());
   }
-  if (violations.empty()) violations.Add("config_json", error.message());
+  if (violations.empty()) {
+    violations.Add(FieldOfText(error.message()), error.message());
+  }
   return InvalidRequest(violations);
 }
 

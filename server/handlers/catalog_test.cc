@@ -139,8 +139,10 @@ TEST_F(CatalogTest, ListsModelsInOrder) {
     names.push_back(graph.name());
   }
   EXPECT_TRUE(std::is_sorted(names.begin(), names.end()));
+  // One page of the default size, as there are more models.
+  EXPECT_EQ(names.size(), 50u);
   EXPECT_THAT(names, Contains("modelGraphs/llama-3.1-8b"));
-  EXPECT_TRUE(response.next_page_token().empty());
+  EXPECT_FALSE(response.next_page_token().empty());
 }
 
 TEST_F(CatalogTest, PagesHoldEveryProfileOnce) {
@@ -220,6 +222,36 @@ TEST_F(CatalogTest, ImportsAConfigThatCanBeEstimated) {
   status = server_.Estimate(request, &response);
   EXPECT_TRUE(status.ok()) << FactsOf(status);
   EXPECT_EQ(response.estimate().phase(), "prefill");
+}
+
+TEST_F(CatalogTest, ImportsReadSideFiles) {
+  v1::ImportHuggingFaceConfigRequest request;
+  request.set_config_json(kConfig);
+  request.set_hf_quant_config_json(R"({"quantization": {
+      "quant_algo": "FP8", "kv_cache_quant_algo": "FP8",
+      "exclude_modules": ["lm_head", "model.layers.1.self_attn*"]}})");
+  request.set_safetensors_index_json(
+      R"({"metadata": {"total_size": 9000000}})");
+  v1::ImportHuggingFaceConfigResponse imported;
+  const auto import = &v1::CatalogService::Stub::ImportHuggingFaceConfig;
+  grpc::Status status = Call(import, request, &imported);
+  ASSERT_TRUE(status.ok()) << FactsOf(status);
+  const v1::ModelGraph& graph = imported.model_graph();
+  EXPECT_EQ(graph.native_precision().weights(), "fp8-e4m3");
+  EXPECT_EQ(graph.native_precision().kv_cache(), "fp8-e4m3");
+  ASSERT_EQ(graph.layer_kinds_size(), 2);
+  ASSERT_EQ(graph.layer_kinds(1).formats_size(), 2);
+  EXPECT_EQ(graph.layer_kinds(1).formats(0).linear_class(), "attention_input");
+  EXPECT_EQ(graph.layer_kinds(1).formats(0).weights(), "bf16");
+  EXPECT_GT(graph.other_weight_bytes(), 8'000'000);
+
+  request.set_hf_quant_config_json("[");
+  EXPECT_THAT(FactsOf(Call(import, request, &imported)).Fields(),
+              ElementsAre("hf_quant_config_json"));
+  request.clear_hf_quant_config_json();
+  request.set_safetensors_index_json("{}{");
+  EXPECT_THAT(FactsOf(Call(import, request, &imported)).Fields(),
+              ElementsAre("safetensors_index_json"));
 }
 
 TEST_F(CatalogTest, ImportsRefuseWhatTheyCannotModel) {

@@ -78,18 +78,39 @@ absl::Status TargetUnsupported(const absl::Status& error,
   return PrecisionUnsupported(error, activations, *spec.hardware);
 }
 
-absl::Status ModelDoesNotFit(const model::MemoryFootprint& memory) {
-  const std::string required = WholeBytes(memory.needed());
-  const std::string available = WholeBytes(memory.capacity);
-  return ErrorBuilder(absl::StatusCode::kFailedPrecondition,
-                      "MODEL_DOES_NOT_FIT")
-      .Message(absl::StrFormat("Weights and cache need %.1f GB a device; "
-                               "the device has %.1f GB",
-                               model::ToGigabytes(memory.needed()),
-                               model::ToGigabytes(memory.capacity)))
-      .Metadata("required_bytes", required)
-      .Metadata("available_bytes", available)
-      .Build();
+absl::Status ModelDoesNotFit(const model::MemoryFootprint& memory,
+                             const std::vector<model::Remedy>& remedies) {
+  ErrorBuilder error(absl::StatusCode::kFailedPrecondition,
+                     "MODEL_DOES_NOT_FIT");
+  error
+      .Message(absl::StrFormat(
+          "Weights, cache and reserve need %.1f GB a device; the engine uses "
+          "%.1f GB of its %.1f GB",
+          model::ToGigabytes(memory.needed()),
+          model::ToGigabytes(memory.budget),
+          model::ToGigabytes(memory.capacity)))
+      .Metadata("required_bytes", WholeBytes(memory.needed()))
+      .Metadata("available_bytes", WholeBytes(memory.budget))
+      .Metadata("capacity_bytes", WholeBytes(memory.capacity));
+  for (const model::Remedy& remedy : remedies) {
+    switch (remedy.kind) {
+      case model::RemedyKind::kTensorSize:
+        error.Metadata("minimum_tensor_size", absl::StrCat(remedy.number));
+        break;
+      case model::RemedyKind::kWeights:
+      case model::RemedyKind::kKvCache:
+        error.Metadata(model::RemedyKindName(remedy.kind),
+                       model::TraitsOf(remedy.format).name);
+        break;
+      case model::RemedyKind::kContext:
+      case model::RemedyKind::kRequestCount:
+        error.Metadata(
+            absl::StrCat("maximum_", model::RemedyKindName(remedy.kind)),
+            absl::StrCat(remedy.number));
+        break;
+    }
+  }
+  return error.Build();
 }
 
 absl::Status ArchitectureUnsupported(absl::string_view architecture,

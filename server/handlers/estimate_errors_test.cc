@@ -245,6 +245,10 @@ TEST(EstimateErrors, RequireFitRefusesWhatDoesNotFit) {
   const double available = std::stod(facts.metadata["available_bytes"]);
   EXPECT_GT(available, 70e9);
   EXPECT_LT(available, 90e9);
+  EXPECT_NEAR(available, 0.9 * std::stod(facts.metadata["capacity_bytes"]), 1);
+  // What alone would make it fit; a shorter context would not.
+  EXPECT_FALSE(facts.metadata["minimum_tensor_size"].empty()) << facts;
+  EXPECT_EQ(facts.metadata.count("maximum_context_token_count"), 0u) << facts;
 }
 
 TEST(EstimateErrors, NothingThatACallerSendsComesBackAtLength) {

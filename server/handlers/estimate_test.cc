@@ -116,10 +116,38 @@ TEST_F(EstimateTest, MemoryIsPerRank) {
   EXPECT_EQ(memory.kv_cache_bytes(), 1073741824);
   // 8.03e9 parameters x 2 B over two ranks, norms not sharded.
   EXPECT_NEAR(static_cast<double>(memory.weight_bytes()), 8.03e9, 0.01e9);
-  EXPECT_EQ(memory.free_bytes(), memory.capacity_bytes() -
-                                     memory.weight_bytes() -
-                                     memory.kv_cache_bytes());
   EXPECT_TRUE(memory.fits());
+  EXPECT_EQ(memory.remedies_size(), 0);
+}
+
+// Whole bytes, each rounded.
+TEST_F(EstimateTest, MemoryAddsUp) {
+  const v1::MemoryFootprint memory = Estimate().memory();
+  EXPECT_NEAR(static_cast<double>(memory.budget_bytes()),
+              0.9 * static_cast<double>(memory.capacity_bytes()), 1);
+  const int64_t fixed = memory.weight_bytes() + memory.weight_padding_bytes() +
+                        memory.other_weights_bytes() +
+                        memory.workspace_bytes() +
+                        memory.communication_bytes() + memory.reserved_bytes();
+  EXPECT_NEAR(static_cast<double>(memory.kv_budget_bytes()),
+              static_cast<double>(memory.budget_bytes() - fixed), 3);
+  EXPECT_NEAR(static_cast<double>(memory.free_bytes()),
+              static_cast<double>(memory.budget_bytes() - fixed -
+                                  memory.kv_cache_bytes() -
+                                  memory.state_bytes() - memory.paging_bytes()),
+              3);
+  int64_t weights = 0;
+  for (const auto& row : memory.weight_classes()) weights += row.bytes();
+  EXPECT_EQ(weights, memory.weight_bytes());
+  ASSERT_EQ(memory.layer_caches_size(), 1);
+  EXPECT_EQ(memory.layer_caches(0).layer_count(), 32);
+  EXPECT_EQ(memory.layer_caches(0).bytes_per_token(), 65536);
+  EXPECT_EQ(memory.layer_caches(0).kv_cache_bytes(), memory.kv_cache_bytes());
+  EXPECT_EQ(memory.kv_token_capacity_count(),
+            memory.kv_budget_bytes() / (16 * 65536) * 16);
+  EXPECT_EQ(memory.max_request_count(),
+            memory.kv_token_capacity_count() / 1024);
+  EXPECT_EQ(memory.no_token_reason(), "");
 }
 
 TEST_F(EstimateTest, CostlyPartsComeOnlyWhenNamed) {
@@ -268,6 +296,9 @@ TEST_F(EstimateTest, WhatDoesNotFitIsAnAnswerWithAWarning) {
       "hardware_profile: 'hardwareProfiles/l40s' }");
   EXPECT_FALSE(response.memory().fits());
   EXPECT_LT(response.memory().free_bytes(), 0);
+  EXPECT_EQ(response.memory().kv_budget_bytes(), 0);
+  EXPECT_EQ(response.memory().no_token_reason(),
+            "the weights alone exceed the budget");
   EXPECT_THAT(response.resolution().warnings(),
               Contains(HasSubstr("does not fit")));
 }

@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "model/base/status_macros.h"
+#include "model/estimate/remedies.h"
 #include "server/convert/estimate.h"
 #include "server/error.h"
 #include "server/handlers/errors.h"
@@ -13,19 +14,22 @@
 namespace mansard::server {
 namespace {
 
+// Estimates into `estimate`, whose memory serves the next one again.
 absl::Status Answer(CallContext& call, const Subject& subject, bool require_fit,
-                    v1::EstimateResponse& response) {
-  const model::Estimate estimate =
-      model::EstimatePass(subject.target, subject.pass);
+                    model::Estimate& estimate, v1::EstimateResponse& response) {
+  model::EstimatePass(subject.target(), subject.pass, estimate);
+  const std::vector<model::Remedy> remedies =
+      model::RemediesFor(subject.target(), subject.pass, estimate.memory);
   if (require_fit && !estimate.memory.fits) {
-    return ModelDoesNotFit(estimate.memory);
+    return ModelDoesNotFit(estimate.memory, remedies);
   }
-  call.metrics().RecordPrediction(subject.target.graph().spec().id,
-                                  subject.target.hardware().id(),
+  call.metrics().RecordPrediction(subject.target().graph().spec().id,
+                                  subject.target().hardware().id(),
                                   estimate.phase);
-  ToProto(estimate, subject.target, subject.parts,
+  ToProto(estimate, subject.target(), subject.parts,
           *response.mutable_estimate());
-  ToProto(estimate.memory, *response.mutable_memory());
+  ToProto(estimate.memory, remedies, subject.target().graph(),
+          *response.mutable_memory());
   ToProto(subject, estimate, *response.mutable_resolution());
   return absl::OkStatus();
 }
@@ -48,12 +52,14 @@ absl::StatusOr<std::vector<Subject>> ResolveAll(
     return InvalidRequest(violations);
   }
   std::vector<Subject> subjects;
+  subjects.reserve(static_cast<size_t>(request.requests_size()));
+  TargetResolver targets = call.targets();
   absl::Status first_error;
   for (int i = 0; i < request.requests_size(); ++i) {
     RETURN_IF_ERROR(call.CheckAlive());
     const model::Violations::Scope scope(violations, RequestPath(i));
     absl::StatusOr<Subject> subject =
-        Resolve(call.snapshot(), request.requests(i), violations);
+        Resolve(targets, request.requests(i), violations);
     if (subject.ok()) {
       subjects.push_back(*std::move(subject));
     } else if (first_error.ok()) {
@@ -70,11 +76,12 @@ absl::StatusOr<std::vector<Subject>> ResolveAll(
 absl::Status Estimate(CallContext& call, const v1::EstimateRequest& request,
                       v1::EstimateResponse& response) {
   model::Violations violations;
-  const absl::StatusOr<Subject> subject =
-      Resolve(call.snapshot(), request, violations);
+  TargetResolver targets = call.targets();
+  const absl::StatusOr<Subject> subject = Resolve(targets, request, violations);
   if (!violations.empty()) return InvalidRequest(violations);
   RETURN_IF_ERROR(subject.status());
-  return Answer(call, *subject, request.require_fit(), response);
+  model::Estimate estimate;
+  return Answer(call, *subject, request.require_fit(), estimate, response);
 }
 
 absl::Status BatchEstimate(CallContext& call,
@@ -82,13 +89,14 @@ absl::Status BatchEstimate(CallContext& call,
                            v1::BatchEstimateResponse& response) {
   ASSIGN_OR_RETURN(const std::vector<Subject> subjects,
                    ResolveAll(call, request));
+  model::Estimate estimate;
   size_t bytes = 0;
   for (int i = 0; i < request.requests_size(); ++i) {
     RETURN_IF_ERROR(call.CheckAlive());
     v1::EstimateResponse& answer = *response.add_responses();
     const absl::Status status =
         Answer(call, subjects[static_cast<size_t>(i)],
-               request.requests(i).require_fit(), answer);
+               request.requests(i).require_fit(), estimate, answer);
     if (!status.ok()) return AtPath(status, RequestPath(i));
     bytes += answer.ByteSizeLong();
     if (bytes > kMaxResponseBytes) return ResponseTooLarge(kMaxResponseBytes);

@@ -1,12 +1,13 @@
 #include "server/handlers/hardware_choice.h"
 
 #include <optional>
+#include <set>
 #include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "model/base/status_macros.h"
-#include "model/io/graph_io.h"
+#include "model/io/format_io.h"
 #include "model/io/profile_io.h"
 #include "server/catalog/errors.h"
 #include "server/catalog/resource_name.h"
@@ -80,6 +81,27 @@ void TakeFormats(const v1::Precision& precision, model::TargetSpec& spec,
                                          "precision.kv_cache", violations);
   spec.state =
       model::FormatFromProto(precision.state(), "precision.state", violations);
+  std::set<model::LinearClass> seen;
+  for (int i = 0; i < precision.linear_precisions_size(); ++i) {
+    const model::Violations::Scope scope(
+        violations,
+        model::Indexed("precision.linear_precisions", static_cast<size_t>(i)));
+    const v1::LinearPrecision& one = precision.linear_precisions(i);
+    const auto linear = model::LinearClassFromProto(one, violations);
+    const auto weights =
+        model::FormatFromProto(one.weights(), "weights", violations);
+    const auto activations =
+        model::FormatFromProto(one.activations(), "activations", violations);
+    if (one.weights().empty() && one.activations().empty()) {
+      violations.Add("weights", "is required, or activations");
+    }
+    if (!linear.has_value()) continue;
+    if (!seen.insert(*linear).second) {
+      violations.Add("linear_class",
+                     absl::StrCat("\"", one.linear_class(), "\" stands twice"));
+    }
+    spec.linears.push_back({*linear, weights, activations});
+  }
 }
 
 }  // namespace mansard::server

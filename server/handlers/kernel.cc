@@ -47,6 +47,11 @@ void RefuseModelFields(const v1::EstimateKernelRequest& request,
                                 "; a kernel is one rank's; tensor_size alone "
                                 "counts, for collectives"));
   }
+  if (target.precision().linear_precisions_size() > 0) {
+    violations.Add("precision.linear_precisions",
+                   "is set; a kernel is of no class, weights and activations "
+                   "say its formats");
+  }
   if (target.unfused_attention() && !request.has_attention()) {
     violations.Add("unfused_attention", "is set; allowed: for attention");
   }

@@ -76,7 +76,8 @@ absl::Status ExplainRoofline(CallContext& call,
     if (request.request().has_read_mask()) {
       violations.Add("read_mask", "is set; the answer has no parts to choose");
     }
-    subject = Resolve(call.snapshot(), request.request(), violations);
+    TargetResolver targets = call.targets();
+    subject = Resolve(targets, request.request(), violations);
   } else {
     violations.Add("request", "is required");
   }
@@ -84,20 +85,22 @@ absl::Status ExplainRoofline(CallContext& call,
   RETURN_IF_ERROR(subject.status());
 
   const model::Estimate estimate =
-      model::EstimatePass(subject->target, subject->pass);
+      model::EstimatePass(subject->target(), subject->pass);
   if (request.request().require_fit() && !estimate.memory.fits) {
-    return ModelDoesNotFit(estimate.memory);
+    return ModelDoesNotFit(
+        estimate.memory,
+        model::RemediesFor(subject->target(), subject->pass, estimate.memory));
   }
   // The search for the crossovers is the longest part.
   absl::Status alive = call.CheckAlive();
   RETURN_IF_ERROR(alive);
   const std::optional<model::Roofline> roofline = model::ExplainRoofline(
-      subject->target, subject->pass, estimate, *level, [&call, &alive] {
+      subject->target(), subject->pass, estimate, *level, [&call, &alive] {
         alive = call.CheckAlive();
         return alive.ok();
       });
   if (!roofline.has_value()) return alive;
-  const model::ModelGraph& graph = subject->target.graph();
+  const model::ModelGraph& graph = subject->target().graph();
   for (const model::RooflineCeiling& ceiling : roofline->ceilings) {
     ToProto(ceiling, *response.add_ceilings());
   }

@@ -2,6 +2,7 @@
 // estimating it cannot fail.
 #pragma once
 
+#include <memory>
 #include <string>
 
 #include "absl/status/statusor.h"
@@ -10,26 +11,25 @@
 #include "model/base/violations.h"
 #include "model/estimate/estimate.h"
 #include "model/workload/forward_pass.h"
-#include "server/catalog/snapshot.h"
 #include "server/convert/read_mask.h"
+#include "server/handlers/targets.h"
 
 namespace mansard::server {
 
 struct Subject {
-  model::Target target;
+  std::shared_ptr<const ResolvedTarget> resolved;
   model::ForwardPass pass;
   EstimateParts parts;
-  // "modelGraphs/llama-3.1-8b@1a2b3c4d5e6f", or "inline@...".
-  std::string model_graph_revision;
-  std::string hardware_profile_revision;
   std::string content_hash;
+
+  const model::Target& target() const { return resolved->target; }
 };
 
 // Every rule that the request breaks goes to `violations`; a caller looks there
 // first: INVALID_REQUEST comes before NOT_FOUND, which comes before
 // PRECISION_UNSUPPORTED. What depends on a resource that is not found is not
 // checked.
-absl::StatusOr<Subject> Resolve(const Snapshot& snapshot,
+absl::StatusOr<Subject> Resolve(TargetResolver& targets,
                                 const v1::EstimateRequest& request,
                                 model::Violations& violations);
 

@@ -1,6 +1,7 @@
 """`mansard estimate`: numbers, formats, exit codes."""
 
 import pathlib
+import re
 import tempfile
 
 import support
@@ -183,6 +184,38 @@ class FeasibilityTest(CliTest):
         self.assertFalse(
             self.succeed(*self.TOO_LARGE, "-o", "json").json()["memory"]["fits"]
         )
+
+    def test_what_it_says_would_fit_does(self):
+        for words in (
+            self.TOO_LARGE,
+            (
+                "estimate", "--model", "llama-3.1-8b", "--hardware",
+                "h100-sxm", "--phase", "decode", "--batch", "4",
+                "--context", "131072",
+            ),
+        ):
+            out = self.succeed(*words).out
+            self.assert_fits(out)
+            remedies = re.findall(r"(?:fits with| {11}) (--\S+) (\S+): ", out)
+            self.assertGreaterEqual(len(remedies), 2, out)
+            for flag, value in remedies:
+                changed = list(words)
+                if flag in changed:
+                    changed[changed.index(flag) + 1] = value
+                else:
+                    changed += [flag, value]
+                memory = self.succeed(*changed, "-o", "json").json()["memory"]
+                self.assertTrue(memory["fits"], (flag, value))
+
+    def test_memory_by_part(self):
+        out = self.succeed(*DECODE_1024, "--memory").out
+        self.assert_fits(out)
+        for row in ("weights +attention", "weights +head", "cache +dense",
+                    "workspace", "reserve +framework", "needed", "budget"):
+            self.assertRegex(out, rf"(?m)^  {row} ")
+        rows = self.succeed(*DECODE_1024, "--memory", "-o", "csv").out
+        self.assertTrue(rows.startswith("part,"), rows)
+        self.assertIn("\nbudget,", rows)
 
     def test_exit_code_is_opt_in(self):
         for form in ("table", "json"):

@@ -63,8 +63,8 @@ class Calls {
     if (constant != nullptr) {
       response.CopyFrom(*constant);
     } else {
-      const server::CallRecord record(env_, method_,
-                                      server::ClassOf(request), context_);
+      const server::CallRecord record(env_, method_, server::ClassOf(request),
+                                      context_);
       const grpc::Status status = record.Finish(
           server::RunHandler(env_, context_, handler_, request, response));
       if (!status.ok()) Fail(status.error_message());
@@ -95,10 +95,10 @@ void Estimate(ServerEnv& env, bool empty, int64_t count) {
 }
 
 void Batch64(ServerEnv& env, bool empty, int64_t count) {
-  Count(Calls<v1::BatchEstimateRequest, v1::BatchEstimateResponse>(
-            env, Method::kBatchEstimate, server::BatchEstimate,
-            BatchRequest(64)),
-        empty, count);
+  Count(
+      Calls<v1::BatchEstimateRequest, v1::BatchEstimateResponse>(
+          env, Method::kBatchEstimate, server::BatchEstimate, BatchRequest(64)),
+      empty, count);
 }
 
 struct Call {

@@ -150,7 +150,8 @@ void AttentionCounter::operator()(const GroupedQueryAttention& attention) {
     ++kv_heads;
     projected += size + (attention.value_from_key ? 0 : value);
   }
-  tally_.Linear("qkv_proj", "attention_quantize", tokens_, projected, hidden_,
+  tally_.Linear(model::LinearClass::kAttentionInput, "qkv_proj",
+                "attention_quantize", tokens_, projected, hidden_,
                 attention.qkv_bias);
   NormHeads("qk_norm", attention.qk_norm, tokens_, query_heads, kv_heads, size);
   Rotate("rope", query_heads + kv_heads, size - attention.nope_head_size);
@@ -159,8 +160,8 @@ void AttentionCounter::operator()(const GroupedQueryAttention& attention) {
   }
   if (attention.sinks) Sinks(query_heads);
   if (attention.output_gate) Gate(output);
-  tally_.Linear("o_proj", "o_quantize", tokens_, hidden_, output,
-                attention.output_bias);
+  tally_.Linear(model::LinearClass::kAttentionOutput, "o_proj", "o_quantize",
+                tokens_, hidden_, output, attention.output_bias);
 }
 
 void AttentionCounter::Request(const RequestGroup& group,
@@ -225,8 +226,8 @@ void AttentionCounter::operator()(const CrossAttention& attention) {
       static_cast<int64_t>(QueryHeads(attention.query_heads).size());
   const auto kv_heads = static_cast<int64_t>(
       KvHeads(attention.query_heads, attention.kv_heads).size());
-  tally_.Linear("q_proj", "attention_quantize", tokens_, query_heads * size,
-                hidden_);
+  tally_.Linear(model::LinearClass::kAttentionInput, "q_proj",
+                "attention_quantize", tokens_, query_heads * size, hidden_);
   NormHeads("qk_norm", attention.qk_norm, tokens_, query_heads, 0, size);
   // A prompt's first tokens bring the encoder's positions.
   int64_t rows = 0;
@@ -237,15 +238,17 @@ void AttentionCounter::operator()(const CrossAttention& attention) {
     }
   }
   if (rows > 0) {
-    tally_.Quantize("kv_quantize", rows, hidden_);
+    tally_.Quantize("kv_quantize", model::LinearClass::kAttentionInput, rows,
+                    hidden_);
     tally_.Gemm("encoder_kv_proj", rows, 2 * kv_heads * size, hidden_,
-                tally_.Layer());
+                tally_.Of(model::LinearClass::kAttentionInput));
     NormHeads("encoder_k_norm", attention.qk_norm, rows, 0, kv_heads, size);
   }
   for (const RequestGroup& group : pass_.groups()) {
     for (int64_t r = 0; r < group.request_count; ++r) Request(group, attention);
   }
-  tally_.Linear("o_proj", "o_quantize", tokens_, hidden_, query_heads * size);
+  tally_.Linear(model::LinearClass::kAttentionOutput, "o_proj", "o_quantize",
+                tokens_, hidden_, query_heads * size);
 }
 
 void AttentionCounter::Request(const RequestGroup& group,

@@ -33,17 +33,18 @@ void AttentionCounter::operator()(const CompressedAttention& attention) {
   const int64_t size = attention.head_size;
   const int64_t query_rank = attention.query_lora_rank;
   // Every rank makes the query's latent and the head that is key and value.
-  tally_.Linear("latent_proj", "attention_quantize", tokens_, query_rank + size,
-                hidden_);
+  tally_.Linear(model::LinearClass::kAttentionInput, "latent_proj",
+                "attention_quantize", tokens_, query_rank + size, hidden_);
   tally_.Norm("q_latent_norm", tokens_, query_rank, false);
   tally_.Norm("kv_latent_norm", tokens_, size, false);
-  tally_.Linear("q_proj", "q_quantize", tokens_, heads * size, query_rank);
+  tally_.Linear(model::LinearClass::kAttentionInput, "q_proj", "q_quantize",
+                tokens_, heads * size, query_rank);
   NormHeads("qk_norm", model::QkNorm::kUnweighted, tokens_, heads, 0, size);
   Rotate("rope", heads + 1, attention.rope_head_size);
   if (attention.ratio != 0) {
     const int64_t channels = attention.overlap ? 2 * size : size;
     tally_.Gemm("compress_proj", tokens_, 2 * channels, hidden_,
-                tally_.Layer());
+                tally_.Of(model::LinearClass::kAttentionInput));
     Pool("compress_pool", attention, size);
     if (attention.indexer.has_value()) {
       Index(*attention.indexer, query_rank, attention.rope_head_size,
@@ -153,13 +154,16 @@ void AttentionCounter::GroupedOutput(const CompressedAttention& attention) {
     groups.insert(q / heads_a_group);
     inputs += attention.head_size;
   }
-  tally_.Quantize("o_down_quantize", tokens_, inputs);
+  tally_.Quantize("o_down_quantize", model::LinearClass::kAttentionOutput,
+                  tokens_, inputs);
   for (size_t g = 0; g < groups.size(); ++g) {
     tally_.Gemm("o_down_proj", tokens_, attention.output_lora_rank,
-                heads_a_group * attention.head_size, tally_.Layer());
+                heads_a_group * attention.head_size,
+                tally_.Of(model::LinearClass::kAttentionOutput));
   }
   tally_.Linear(
-      "o_proj", "o_quantize", tokens_, hidden_,
+      model::LinearClass::kAttentionOutput, "o_proj", "o_quantize", tokens_,
+      hidden_,
       static_cast<int64_t>(groups.size()) * attention.output_lora_rank);
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 
 #include "model/graph/model_graph.h"
@@ -32,6 +33,8 @@ class FeedForwardCounter {
   // This rank's share of a width.
   int64_t Mine(int64_t width) const;
   void AllReduce(int64_t columns);
+  // The layer's input in a class's format, unless it was last made in that.
+  void Make(const std::string& part, model::LinearClass linear);
   void Routed(const model::MixtureOfExperts& moe);
   void Shared(const model::MixtureOfExperts& moe, bool reduces);
   // One product for each routed row; `sharers` rows in a row read one input.
@@ -44,6 +47,7 @@ class FeedForwardCounter {
   const int norm_vectors_;
   const int64_t tokens_;
   Tally& tally_;
+  std::optional<model::Format> made_;
 };
 
 }  // namespace mansard::testing

@@ -40,17 +40,17 @@ void AttentionCounter::Index(const SparseIndexer& indexer, int64_t query_width,
   if (indexer.heads == 0) return;
   const int64_t size = indexer.head_size;
   tally_.Gemm("index_q_proj", tokens_, indexer.heads * size, query_width,
-              tally_.Layer());
+              tally_.Of(model::LinearClass::kAttentionInput));
   if (pooled != nullptr) {
     // Values and gates of the keys, and a weight a head.
     const int64_t channels = pooled->overlap ? 2 * size : size;
     tally_.Gemm("index_k_proj", tokens_, 2 * channels + indexer.heads, hidden_,
-                tally_.Layer());
+                tally_.Of(model::LinearClass::kAttentionInput));
     Rotate("index_rope", indexer.heads, rotated);
     Pool("index_pool", *pooled, size);
   } else {
     tally_.Gemm("index_k_proj", tokens_, size + indexer.heads, hidden_,
-                tally_.Layer());
+                tally_.Of(model::LinearClass::kAttentionInput));
     // Weight and bias.
     tally_.Norm("index_k_norm", tokens_, size, false, 2);
     Rotate("index_rope", indexer.heads + 1, rotated);
@@ -68,7 +68,8 @@ void AttentionCounter::IndexScores(const RequestGroup& group,
   ReferenceWork& scoring = tally_.Of("index_scores");
   ReferenceWork& selecting = tally_.Of("index_select");
   const auto& formats = options_.formats;
-  const bool narrow = formats.compute == formats.precision.kv_cache;
+  const bool narrow = tally_.Rate(model::LinearClass::kAttentionInput) ==
+                      formats.precision.kv_cache;
   const double input = narrow ? cached_ : element_;
   const double key_size = indexer.head_size;
   constexpr double kScore = 4, kPosition = 4;

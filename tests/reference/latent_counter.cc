@@ -16,7 +16,8 @@ void AttentionCounter::operator()(const LatentAttention& attention) {
   const int64_t rope = attention.rope_head_size;
   const int64_t key = attention.nope_head_size + rope;
   // Every rank makes the whole latent vectors.
-  tally_.Linear("latent_proj", "attention_quantize", tokens_,
+  tally_.Linear(model::LinearClass::kAttentionInput, "latent_proj",
+                "attention_quantize", tokens_,
                 attention.query_lora_rank + rank + rope, hidden_,
                 attention.bias);
   tally_.Norm("kv_latent_norm", tokens_, rank, false);
@@ -24,10 +25,12 @@ void AttentionCounter::operator()(const LatentAttention& attention) {
   if (attention.query_lora_rank != 0) {
     query_width = attention.query_lora_rank;
     tally_.Norm("q_latent_norm", tokens_, query_width, false);
-    tally_.Linear("q_proj", "q_quantize", tokens_, heads * key, query_width);
+    tally_.Linear(model::LinearClass::kAttentionInput, "q_proj", "q_quantize",
+                  tokens_, heads * key, query_width);
   } else {
     // From the same input as the latent vectors, quantised once.
-    tally_.Gemm("q_proj", tokens_, heads * key, hidden_, tally_.Layer());
+    tally_.Gemm("q_proj", tokens_, heads * key, hidden_,
+                tally_.Of(model::LinearClass::kAttentionInput));
   }
   const int64_t rotated = attention.unrotated ? 0 : rope;
   Rotate("rope", heads + 1, rotated);  // And the key that heads share.
@@ -54,11 +57,12 @@ void AttentionCounter::operator()(const LatentAttention& attention) {
   Absorb("absorb_v", absorbed, heads, attention.value_head_size, rank);
   const int64_t output = heads * attention.value_head_size;
   if (attention.output_gate) {
-    tally_.Gemm("o_gate_proj", tokens_, output, hidden_, tally_.Layer());
+    tally_.Gemm("o_gate_proj", tokens_, output, hidden_,
+                tally_.Of(model::LinearClass::kAttentionInput));
     Gate(output);
   }
-  tally_.Linear("o_proj", "o_quantize", tokens_, hidden_, output,
-                attention.bias);
+  tally_.Linear(model::LinearClass::kAttentionOutput, "o_proj", "o_quantize",
+                tokens_, hidden_, output, attention.bias);
 }
 
 // Keys and values of every position of every prompt in one GEMM. The prefix's
@@ -77,11 +81,13 @@ void AttentionCounter::Expand(const LatentAttention& attention, int64_t heads) {
   }
   if (rows == 0) return;
   const int64_t rank = attention.kv_lora_rank;
-  tally_.Quantize("kv_quantize", rows, rank);
+  tally_.Quantize("kv_quantize", model::LinearClass::kAttentionInput, rows,
+                  rank);
   tally_.Gemm("kv_expand", rows,
               heads * (attention.nope_head_size + attention.value_head_size),
-              rank, tally_.Layer());
-  const bool narrow = ElementSize(options_.formats.precision.activations) < 2;
+              rank, tally_.Of(model::LinearClass::kAttentionInput));
+  const bool narrow =
+      ElementSize(tally_.Of(model::LinearClass::kAttentionInput).input) < 2;
   ReferenceWork& reader = tally_.Of(narrow ? "kv_quantize" : "kv_expand");
   for (int64_t c = 0; c < cached_rows * rank; ++c) {
     reader.activations_in -= element_;
@@ -93,7 +99,7 @@ void AttentionCounter::Absorb(const char* part, int64_t tokens, int64_t heads,
                               int64_t outputs, int64_t inputs) {
   if (tokens == 0) return;
   Tally::Operands operands = tally_.Wide();
-  operands.weights = options_.formats.precision.weights;
+  operands.weights = tally_.Of(model::LinearClass::kAttentionInput).weights;
   for (int64_t h = 0; h < heads; ++h) {
     tally_.Gemm(part, tokens, outputs, inputs, operands);
   }

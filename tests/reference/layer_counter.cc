@@ -34,6 +34,7 @@ void LayerCounter::AllReduce(const std::string& part) {
 }
 
 void LayerCounter::Count(const LayerKind& kind) {
+  tally_.Enter(static_cast<size_t>(&kind - spec_.layer_kinds.data()));
   if (kind.attention.has_value() &&
       std::holds_alternative<model::CrossAttention>(*kind.attention)) {
     bool sees_encoder = false;

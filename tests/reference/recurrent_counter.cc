@@ -40,20 +40,28 @@ void RecurrentCounter::Count(const RecurrentMixer& mixer, bool beside) {
   }
   key_heads_ = static_cast<int64_t>(key_heads.size());
 
-  if (!beside) tally_.Quantize("recurrent_quantize", tokens_, hidden_);
+  const bool made =
+      beside && tally_.Of(model::LinearClass::kAttentionInput).input ==
+                    tally_.Of(model::LinearClass::kRecurrent).input;
+  if (!made) {
+    tally_.Quantize("recurrent_quantize", model::LinearClass::kRecurrent,
+                    tokens_, hidden_);
+  }
   Input(mixer);
   if (mixer.conv_kernel != 0) Convolution(mixer);
   if (mixer.rule == StateRule::kMamba) MambaInput(mixer);
   if (mixer.rule == StateRule::kKeyGatedDelta) {
-    tally_.Linear("decay_proj", "decay_quantize", tokens_,
-                  heads_ * mixer.key_size, mixer.decay_rank);
+    tally_.Linear(model::LinearClass::kRecurrent, "decay_proj",
+                  "decay_quantize", tokens_, heads_ * mixer.key_size,
+                  mixer.decay_rank);
   }
   for (const RequestGroup& group : pass_.groups()) {
     Vectors(mixer);
     for (int64_t r = 0; r < group.request_count; ++r) Request(group, mixer);
   }
   OutputNorm(mixer);
-  tally_.Linear("recurrent_o_proj", "recurrent_o_quantize", tokens_, hidden_,
+  tally_.Linear(model::LinearClass::kRecurrent, "recurrent_o_proj",
+                "recurrent_o_quantize", tokens_, hidden_,
                 heads_ * mixer.value_size, mixer.projection_bias);
   if (beside) tally_.Move("mixer_sum", tokens_, hidden_, 2, 1);
 }
@@ -73,13 +81,13 @@ void RecurrentCounter::Input(const RecurrentMixer& m) {
   if (m.gate == OutputGate::kLowRank) plain += m.gate_rank;
   if (m.rule == StateRule::kKeyGatedDelta) plain += m.decay_rank;
   tally_.Gemm("recurrent_proj", tokens_, biased + plain, hidden_,
-              tally_.Layer());
+              tally_.Of(model::LinearClass::kRecurrent));
   for (int64_t c = 0; m.projection_bias && c < biased; ++c) {
     tally_.Of("recurrent_proj").weights += element_;
   }
   if (m.gate == OutputGate::kLowRank) {
-    tally_.Linear("gate_proj", "gate_quantize", tokens_, heads_ * m.value_size,
-                  m.gate_rank);
+    tally_.Linear(model::LinearClass::kRecurrent, "gate_proj", "gate_quantize",
+                  tokens_, heads_ * m.value_size, m.gate_rank);
   }
 }
 
@@ -111,10 +119,12 @@ void RecurrentCounter::Convolution(const RecurrentMixer& m) {
 // Time steps, B and C out of this rank's channels: partial sums.
 void RecurrentCounter::MambaInput(const RecurrentMixer& m) {
   const int64_t width = m.decay_rank + m.key_size + m.key_size;
-  tally_.Linear("state_proj", "state_quantize", tokens_, width, heads_);
+  tally_.Linear(model::LinearClass::kRecurrent, "state_proj", "state_quantize",
+                tokens_, width, heads_);
   if (options_.tensor != 1) AllReduce("state_all_reduce", width, element_);
   if (m.inner_norms) tally_.Norm("state_norm", tokens_, width, false);
-  tally_.Linear("decay_proj", "decay_quantize", tokens_, heads_, m.decay_rank);
+  tally_.Linear(model::LinearClass::kRecurrent, "decay_proj", "decay_quantize",
+                tokens_, heads_, m.decay_rank);
 }
 
 void RecurrentCounter::OutputNorm(const RecurrentMixer& m) {

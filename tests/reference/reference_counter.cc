@@ -82,7 +82,9 @@ class Counter {
     ReferenceWork& work = tally_.Of(part);
     for (int64_t t = 0; t < tokens_; ++t) {
       for (int64_t h = 0; h < width; ++h) {
-        work.weights += ElementSize(options_.formats.native);
+        work.weights += ElementSize(part == "layer_input_embedding"
+                                        ? options_.formats.native
+                                        : options_.formats.embedding);
         work.activations_out += ElementSize(options_.formats.hidden);
       }
     }
@@ -152,8 +154,10 @@ class Counter {
     }
     int64_t padded = spec_.vocabulary_size;
     while (padded % options_.tensor != 0) ++padded;
+    tally_.QuantizeTo(tally_.Head().input, "lm_head_quantize", positions,
+                      TableWidth());
     tally_.Gemm("lm_head", positions, padded / options_.tensor, TableWidth(),
-                tally_.Wide(), spec_.head_bias);
+                tally_.Head(), spec_.head_bias);
     tally_.Move("sampling", positions, spec_.vocabulary_size, 1, 0);
     if (options_.tensor == 1) return;
     ReferenceWork& gather = tally_.Of("logits_all_gather");

@@ -195,6 +195,67 @@ TEST(Reference, StorageFormatsAreExact) {
   EXPECT_EQ(compared, kGraphs * (model::kFormatCount * 3 * 4 * 2 + 9));
 }
 
+struct OfClass {
+  model::LinearClass linear;
+  Format weights;
+  Format activations;
+};
+
+// The graph with formats of its own for the classes that it has.
+NamedGraph WithFormats(NamedGraph graph, const std::vector<OfClass>& classes) {
+  graph.name += ", mixed";
+  for (const OfClass& row : classes) {
+    const model::LinearFormats formats = {row.linear, row.weights,
+                                          row.activations};
+    if (row.linear == model::LinearClass::kHead) {
+      if (graph.spec.tied_embeddings) continue;
+      graph.spec.formats.push_back(formats);
+    }
+    for (size_t i = 0; i < graph.spec.layer_kinds.size(); ++i) {
+      model::LayerKind& kind = graph.spec.layer_kinds[i];
+      // Not in all kinds alike.
+      if (i == 1 && row.linear == model::LinearClass::kAttentionOutput)
+        continue;
+      if (HasLinear(kind, row.linear)) kind.formats.push_back(formats);
+    }
+  }
+  return graph;
+}
+
+// Classes in formats of their own, so that what reads a layer's input reads it
+// in several; and with inputs that some share.
+TEST(Reference, FormatsByClassAreExact) {
+  using model::LinearClass;
+  const std::vector<model::ForwardPass> passes = {
+      MixedReferencePass(), BuildPass({{model::Role::kPrefill, 2, 3, 4}})};
+  const std::vector<OfClass> kApart = {
+      {LinearClass::kAttentionInput, Format::kFp8E4m3, Format::kFp8E4m3},
+      {LinearClass::kAttentionOutput, Format::kBf16, Format::kBf16},
+      {LinearClass::kRecurrent, Format::kFp8Block, Format::kFp8Block},
+      {LinearClass::kFeedForward, Format::kInt4Group64, Format::kBf16},
+      {LinearClass::kExperts, Format::kNvfp4, Format::kNvfp4},
+      {LinearClass::kSharedExperts, Format::kFp8E4m3, Format::kFp8E4m3},
+      {LinearClass::kLatentExperts, Format::kMxfp8, Format::kMxfp8},
+      {LinearClass::kRouter, Format::kInt8, Format::kInt8},
+      {LinearClass::kHead, Format::kInt8, Format::kFp8E4m3}};
+  const std::vector<OfClass> kShared = {
+      {LinearClass::kAttentionInput, Format::kFp8E4m3, Format::kFp8E4m3},
+      {LinearClass::kRecurrent, Format::kFp8E4m3, Format::kFp8E4m3},
+      {LinearClass::kExperts, Format::kMxfp4, Format::kFp8E4m3},
+      {LinearClass::kSharedExperts, Format::kFp8E4m3, Format::kFp8E4m3},
+      {LinearClass::kRouter, Format::kFp8E4m3, Format::kFp8E4m3},
+      {LinearClass::kHead, Format::kInt4Group32Symmetric, Format::kBf16}};
+  int compared = 0;
+  for (const NamedGraph& graph : ReferenceGraphs()) {
+    for (const std::vector<OfClass>& classes : {kApart, kShared}) {
+      const NamedGraph mixed = WithFormats(graph, classes);
+      compared += CompareOn(mixed, 1, {}, passes);
+      compared += CompareOn(mixed, 2, {.kv_cache = Format::kFp8E4m3}, passes);
+    }
+  }
+  EXPECT_EQ(compared, kGraphs * 2 * (1 + 2) * 2);
+}
+
 // Prompts longer than any rule's chunk, with and without a prefix.
 TEST(Reference, RecurrentStatesCrossChunks) {
   const std::vector<model::ForwardPass> passes = {

@@ -46,9 +46,13 @@ double ElementSize(Format format) {
   return model::TraitsOf(format).element_bits / 8.0;
 }
 
-Tally::Operands Tally::Layer() const {
-  return {formats_.precision.activations, formats_.precision.weights,
-          formats_.hidden};
+Tally::Operands Tally::Of(model::LinearClass linear) const {
+  const model::GemmFormats& formats = linears_[static_cast<size_t>(linear)];
+  return {formats.activations, formats.weights, formats_.hidden};
+}
+
+Tally::Operands Tally::Head() const {
+  return {formats_.head.activations, formats_.head.weights, formats_.hidden};
 }
 
 Tally::Operands Tally::Wide() const {
@@ -77,14 +81,20 @@ void Tally::Gemm(const std::string& part, int64_t rows, int64_t outputs,
   work.activations_out += out.ActivationBytes(operands.output);
 }
 
-void Tally::Linear(const std::string& part, const std::string& quantize,
-                   int64_t rows, int64_t outputs, int64_t inputs, bool bias) {
-  Quantize(quantize, rows, inputs);
-  Gemm(part, rows, outputs, inputs, Layer(), bias);
+void Tally::Linear(model::LinearClass linear, const std::string& part,
+                   const std::string& quantize, int64_t rows, int64_t outputs,
+                   int64_t inputs, bool bias) {
+  Quantize(quantize, linear, rows, inputs);
+  Gemm(part, rows, outputs, inputs, Of(linear), bias);
 }
 
-void Tally::Quantize(const std::string& part, int64_t rows, int64_t columns) {
-  const Format narrow = formats_.precision.activations;
+void Tally::Quantize(const std::string& part, model::LinearClass linear,
+                     int64_t rows, int64_t columns) {
+  QuantizeTo(Of(linear).input, part, rows, columns);
+}
+
+void Tally::QuantizeTo(Format narrow, const std::string& part, int64_t rows,
+                       int64_t columns) {
   if (ElementSize(narrow) >= 2) return;
   Touched matrix(rows, columns);
   for (int64_t r = 0; r < rows; ++r) {

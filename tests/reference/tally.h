@@ -67,16 +67,28 @@ class Tally {
     model::Format weights;
     model::Format output;
   };
-  // Operands of a layer's GEMMs, and of those that stay wide.
-  Operands Layer() const;
+  // The layer that is counted, by its kind.
+  void Enter(size_t kind) { linears_ = formats_.OfKind(kind); }
+  // Operands of that layer's GEMMs, of those that stay wide, of the head.
+  Operands Of(model::LinearClass linear) const;
   Operands Wide() const;
+  // The format whose rate the class's GEMMs run at.
+  model::Format Rate(model::LinearClass linear) const {
+    return linears_[static_cast<size_t>(linear)].compute;
+  }
+  Operands Head() const;
 
   void Gemm(const std::string& part, int64_t rows, int64_t outputs,
             int64_t inputs, const Operands& operands, bool bias = false);
   // A layer's GEMM, whose input is quantised first where it is stored narrow.
-  void Linear(const std::string& part, const std::string& quantize,
-              int64_t rows, int64_t outputs, int64_t inputs, bool bias = false);
-  void Quantize(const std::string& part, int64_t rows, int64_t columns);
+  void Linear(model::LinearClass linear, const std::string& part,
+              const std::string& quantize, int64_t rows, int64_t outputs,
+              int64_t inputs, bool bias = false);
+  void Quantize(const std::string& part, model::LinearClass linear,
+                int64_t rows, int64_t columns);
+  // To any format; nothing is done for those of 16 bits and more.
+  void QuantizeTo(model::Format narrow, const std::string& part, int64_t rows,
+                  int64_t columns);
   // Elements of the residual stream's format, `reads` and `writes` times.
   void Move(const std::string& part, int64_t rows, int64_t columns, int reads,
             int writes);
@@ -95,6 +107,7 @@ class Tally {
 
  private:
   model::PassFormats formats_;
+  model::LinearTable linears_ = formats_.uniform;
   std::map<std::string, ReferenceWork> work_;
 };
 

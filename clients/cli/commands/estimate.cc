@@ -8,6 +8,7 @@
 #include "clients/cli/commands/estimate_request.h"
 #include "clients/cli/commands/target.h"
 #include "clients/cli/output/estimate_text.h"
+#include "clients/cli/output/memory_text.h"
 #include "clients/cli/output/proto_text.h"
 
 namespace mansard::cli {
@@ -24,9 +25,8 @@ void FillReadMask(const Arguments& arguments, v1::EstimateRequest* request) {
 }
 
 std::string Hint(const EstimateFlags& flags, bool fits) {
-  if (!fits) {
-    return "next: more devices (--tp), fewer bytes (--weights fp8, --kv fp8), "
-           "or a smaller --batch\n";
+  if (!fits && !flags.memory) {
+    return "next: --memory shows what each part takes\n";
   }
   if (!flags.waterfall) {
     return "next: --waterfall shows bytes and time at every memory and link\n";
@@ -50,6 +50,10 @@ std::string TableAnswer(const v1::EstimateResponse& response,
   if (arguments.estimate.waterfall) {
     absl::StrAppend(&out, "\n", TableText(WaterfallReport(response), style));
   }
+  if (arguments.estimate.memory) {
+    absl::StrAppend(&out, "\n",
+                    TableText(MemoryReport(response.memory()), style));
+  }
   const std::string footer =
       FooterText(response.resolution(), response.estimate().tier(),
                  arguments.quiet, style);
@@ -70,6 +74,7 @@ Report MainReport(const v1::EstimateResponse& response,
                   const EstimateFlags& flags) {
   if (flags.ops) return OpsReport(response.estimate());
   if (flags.waterfall) return WaterfallReport(response);
+  if (flags.memory) return MemoryReport(response.memory());
   return PartsReport(response);
 }
 

@@ -5,6 +5,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
 #include "clients/cli/command_status.h"
 
@@ -153,6 +154,31 @@ std::string FlagOfGroupField(const EstimateFlags& flags,
   return "";
 }
 
+// Each class once, in the order in which the flags name them. What is no
+// CLASS=FORMAT goes to the service as a class, which says what is wrong.
+void SetLinears(const EstimateFlags& flags, v1::Precision* precision) {
+  const auto of_class = [precision](absl::string_view name) {
+    for (auto& known : *precision->mutable_linear_precisions()) {
+      if (known.linear_class() == name) return &known;
+    }
+    v1::LinearPrecision* added = precision->add_linear_precisions();
+    added->set_linear_class(std::string(name));
+    return added;
+  };
+  for (const absl::string_view entry :
+       absl::StrSplit(flags.weights_of, ',', absl::SkipEmpty())) {
+    const std::pair<std::string, std::string> parts =
+        absl::StrSplit(entry, absl::MaxSplits('=', 1));
+    of_class(parts.first)->set_weights(parts.second);
+  }
+  for (const absl::string_view entry :
+       absl::StrSplit(flags.activations_of, ',', absl::SkipEmpty())) {
+    const std::pair<std::string, std::string> parts =
+        absl::StrSplit(entry, absl::MaxSplits('=', 1));
+    of_class(parts.first)->set_activations(parts.second);
+  }
+}
+
 }  // namespace
 
 absl::StatusOr<v1::ExpertRouting> RoutingOf(const EstimateFlags& flags) {
@@ -232,6 +258,7 @@ void FillTarget(const EstimateFlags& flags, v1::Target* target) {
   precision->set_activations(flags.activations);
   precision->set_kv_cache(flags.kv);
   precision->set_state(flags.state);
+  SetLinears(flags, precision);
   target->set_kernel_stack(flags.stack);
   target->set_fabric(flags.fabric);
   if (flags.kv_heads.has_value()) {
@@ -266,6 +293,13 @@ std::string FlagOfField(const EstimateFlags& flags, const std::string& field) {
       {"model_graph", "--model", flags.model},
       {"hardware_profile", "--hardware", flags.hardware},
   };
+  if (absl::StartsWith(path, "precision.linear_precisions")) {
+    return flags.activations_of.empty()
+               ? Named("--weights-of", flags.weights_of)
+           : flags.weights_of.empty()
+               ? Named("--activations-of", flags.activations_of)
+               : Named("--weights-of and --activations-of", "");
+  }
   for (const FieldFlag& entry : table) {
     if (entry.field == path) return Named(entry.flag, entry.value);
   }

@@ -1,5 +1,10 @@
 #include "clients/cli/commands/model_file.h"
 
+#include <google/protobuf/struct.pb.h>
+
+#include <filesystem>
+#include <system_error>
+
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "clients/cli/input.h"
@@ -12,6 +17,34 @@ std::string NameOf(const std::string& path) {
   return path == "-" ? "standard input" : path;
 }
 
+// Largest side files read, and the largest that the service takes.
+constexpr int64_t kMaxIndexBytes = 64'000'000;
+constexpr int64_t kMaxQuantizationBytes = 2'000'000;
+
+// A file of a folder; empty where `path` is no folder or has no such file.
+absl::StatusOr<std::string> ReadBeside(const std::string& path,
+                                       const char* name, int64_t max_bytes) {
+  std::error_code ignored;
+  const std::filesystem::path file = std::filesystem::path(path) / name;
+  if (!std::filesystem::is_directory(path, ignored) ||
+      !std::filesystem::is_regular_file(file, ignored)) {
+    return std::string();
+  }
+  return ReadInput(file.string(), max_bytes);
+}
+
+// Its metadata alone: an index names every tensor of a checkpoint.
+absl::StatusOr<std::string> ReadIndex(const std::string& path) {
+  constexpr const char* kName = "model.safetensors.index.json";
+  const auto text = ReadBeside(path, kName, kMaxIndexBytes);
+  if (!text.ok() || text->empty()) return text;
+  google::protobuf::Struct index;
+  const absl::Status parsed = ParseJson(kName, *text, &index);
+  if (!parsed.ok()) return parsed;
+  index.mutable_fields()->erase("weight_map");
+  return JsonText(index);
+}
+
 absl::StatusOr<v1::ImportHuggingFaceConfigResponse> ImportText(
     const Session& session, const std::string& path, const std::string& text) {
   if (static_cast<int64_t>(text.size()) > kMaxConfigBytes) {
@@ -20,11 +53,23 @@ absl::StatusOr<v1::ImportHuggingFaceConfigResponse> ImportText(
   }
   v1::ImportHuggingFaceConfigRequest request;
   request.set_config_json(text);
+  const absl::StatusOr<std::string> quantization =
+      ReadBeside(path, "hf_quant_config.json", kMaxQuantizationBytes);
+  if (!quantization.ok()) return quantization.status();
+  request.set_hf_quant_config_json(*quantization);
+  const absl::StatusOr<std::string> index = ReadIndex(path);
+  if (!index.ok()) return index.status();
+  request.set_safetensors_index_json(*index);
   v1::ImportHuggingFaceConfigResponse response;
   const absl::Status status = session.Call(
       session.client().catalog(),
       &v1::CatalogService::Stub::ImportHuggingFaceConfig, request, &response,
       [&path](const std::string& field) {
+        if (field == "hf_quant_config_json")
+          return path + "/hf_quant_config.json";
+        if (field == "safetensors_index_json") {
+          return path + "/model.safetensors.index.json";
+        }
         return field == "config_json" ? NameOf(path) : std::string();
       });
   if (!status.ok()) return status;

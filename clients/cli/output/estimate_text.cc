@@ -3,6 +3,7 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "clients/cli/output/memory_text.h"
 #include "clients/cli/output/words.h"
 
 namespace mansard::cli {
@@ -25,34 +26,6 @@ std::string BoundText(const v1::PhaseEstimate& estimate, const Style& style) {
   return style.Paint(ToneOfResource(word),
                      absl::StrFormat("%s-bound %.0f %%",
                                      absl::AsciiStrToUpper(name), 100 * share));
-}
-
-std::string MemoryText(const v1::MemoryFootprint& memory,
-                       const v1::ForwardPass& pass) {
-  double used_tokens = 0;
-  for (const auto& group : pass.groups()) {
-    used_tokens += static_cast<double>(group.request_count()) *
-                   (static_cast<double>(group.prior_token_count()) +
-                    static_cast<double>(group.new_token_count()));
-  }
-  const auto bytes = [](int64_t count) {
-    return WithUnit(static_cast<double>(count), Unit::kBytes);
-  };
-  return absl::StrCat(bytes(memory.weight_bytes()), " weights + ",
-                      bytes(memory.kv_cache_bytes()), " KV cache of ",
-                      bytes(memory.capacity_bytes()), " a device\n",
-                      std::string(kLabelWidth + 2, ' '), "room for ",
-                      Grouped(memory.kv_token_capacity_count()), " KV tokens, ",
-                      Grouped(used_tokens, 0), " used");
-}
-
-std::string FitText(const v1::MemoryFootprint& memory, const Style& style) {
-  if (memory.fits()) return style.Paint(Tone::kGood, "fits");
-  return style.Paint(
-      Tone::kBad,
-      absl::StrCat(
-          "DOES NOT FIT, short of ",
-          WithUnit(-static_cast<double>(memory.free_bytes()), Unit::kBytes)));
 }
 
 std::string Line(absl::string_view label, absl::string_view text) {
@@ -114,8 +87,7 @@ std::string HeadlineText(const v1::EstimateResponse& response,
                         "bandwidth over the step",
                         100 * estimate.model_flops_utilization_ratio(),
                         100 * estimate.memory_bandwidth_utilization_ratio())),
-      DraftingLines(estimate),
-      Line("memory", MemoryText(response.memory(), pass)));
+      DraftingLines(estimate), MemoryText(response.memory(), pass));
   return headline;
 }
 

@@ -1,5 +1,8 @@
 #include "clients/cli/output/model_text.h"
 
+#include <utility>
+#include <vector>
+
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "clients/cli/output/layer_text.h"
@@ -19,6 +22,47 @@ std::string FormatsText(const v1::Precision& precision) {
   return absl::StrCat(precision.weights(), " weights, ",
                       precision.activations(), " activations, ",
                       precision.kv_cache(), " KV cache");
+}
+
+// Classes of linear layers that are in other formats, with the layers they are
+// so in.
+std::vector<std::string> LinearLines(const v1::ModelGraph& graph) {
+  std::vector<int> layers_of(static_cast<size_t>(graph.layer_kinds_size()));
+  for (int index : graph.layer_kind_indexes()) {
+    if (index >= 0 && index < graph.layer_kinds_size()) {
+      ++layers_of[static_cast<size_t>(index)];
+    }
+  }
+  if (graph.layer_kind_indexes().empty() && !layers_of.empty()) {
+    layers_of[0] = graph.layer_count();
+  }
+  std::vector<std::pair<std::string, int>> rows;
+  const auto add = [&rows](const v1::LinearPrecision& linear, int layers) {
+    const std::string text =
+        absl::StrCat(linear.linear_class(), ": ", linear.weights(),
+                     " weights, ", linear.activations(), " activations");
+    for (auto& [known, count] : rows) {
+      if (known == text) {
+        count += layers;
+        return;
+      }
+    }
+    rows.emplace_back(text, layers);
+  };
+  for (int i = 0; i < graph.layer_kinds_size(); ++i) {
+    for (const auto& linear : graph.layer_kinds(i).formats()) {
+      add(linear, layers_of[static_cast<size_t>(i)]);
+    }
+  }
+  for (const auto& linear : graph.formats()) add(linear, 0);
+  std::vector<std::string> lines;
+  for (const auto& [text, layers] : rows) {
+    lines.push_back(layers == 0
+                        ? text
+                        : absl::StrCat(text, ", in ", layers,
+                                       layers == 1 ? " layer" : " layers"));
+  }
+  return lines;
 }
 
 // What a token and a sequence keep.
@@ -122,6 +166,15 @@ std::string ModelText(const v1::ModelGraph& graph, const Style& style) {
       Line("max context",
            absl::StrCat(Grouped(graph.max_context_token_count()), " tokens")),
       Line("formats", FormatsText(graph.native_precision())));
+  for (const std::string& line : LinearLines(graph)) {
+    absl::StrAppend(&out, Line("", line));
+  }
+  if (graph.other_weight_bytes() > 0) {
+    absl::StrAppend(&out,
+                    Line("other weights",
+                         absl::StrCat(Grouped(graph.other_weight_bytes()),
+                                      " B: ", graph.other_weight_source())));
+  }
   if (!graph.source().empty()) {
     absl::StrAppend(&out, Line("source", Wrapped(graph.source(), 22)));
     out.pop_back();  // Wrapped ends its last line.

@@ -1,0 +1,250 @@
+#include "server/handlers/targets.h"
+
+#include <utility>
+#include <vector>
+
+#include "absl/hash/hash.h"
+#include "absl/strings/str_cat.h"
+#include "model/base/status_macros.h"
+#include "model/io/graph_io.h"
+#include "server/catalog/errors.h"
+#include "server/catalog/resource_name.h"
+#include "server/handlers/errors.h"
+#include "server/handlers/hardware_choice.h"
+#include "server/version.h"
+
+namespace mansard::server {
+namespace {
+
+absl::StatusOr<Found<model::ModelGraph>> FindGraph(
+    const Snapshot& snapshot, const v1::Target& target,
+    model::Violations& violations) {
+  Found<model::ModelGraph> found;
+  switch (target.model_case()) {
+    case v1::Target::kModelGraph: {
+      const auto id = ParseResourceName(target.model_graph(), kModelGraphs,
+                                        "model_graph", violations);
+      if (!id.has_value()) return found;
+      ASSIGN_OR_RETURN(const GraphEntry* entry, snapshot.FindGraph(*id));
+      found.value = entry->graph;
+      found.revision = absl::StrCat(ResourceName(kModelGraphs, *id), "@",
+                                    entry->proto.revision_id());
+      return found;
+    }
+    case v1::Target::kInlineModelGraph: {
+      const model::Violations::Scope scope(violations, "inline_model_graph");
+      std::optional<model::ModelGraph> graph =
+          model::GraphFromProto(target.inline_model_graph(), "", violations);
+      if (!graph.has_value()) return found;
+      found.revision =
+          absl::StrCat("inline@", model::GraphToProto(*graph).revision_id());
+      found.value =
+          std::make_shared<const model::ModelGraph>(*std::move(graph));
+      return found;
+    }
+    case v1::Target::MODEL_NOT_SET:
+      violations.Add("model_graph",
+                     "is required: modelGraphs/{id}, or inline_model_graph");
+      return found;
+  }
+  return found;
+}
+
+void TakeOptions(const v1::Target& target, model::TargetSpec& spec,
+                 model::Violations& violations) {
+  spec.parallelism = FromProto(target.parallelism());
+  TakeFormats(target.precision(), spec, violations);
+  if (target.has_kv_head_count()) spec.kv_heads = target.kv_head_count();
+  spec.unfused_attention = target.unfused_attention();
+}
+
+// Classes of linear layers that are not in the formats of the rest.
+void AddLinears(const model::Target& target, std::string& text) {
+  const model::PassFormats& formats = target.formats();
+  const auto add = [&](absl::string_view place, model::LinearClass linear,
+                       model::Format weights, model::Format activations) {
+    const bool follows = model::FollowsNativePrecision(linear);
+    if (weights == (follows ? formats.precision.weights : formats.native) &&
+        activations ==
+            (follows ? formats.precision.activations : formats.hidden)) {
+      return;
+    }
+    absl::StrAppend(&text, "\n", place, " ", model::LinearClassName(linear),
+                    " ", model::TraitsOf(weights).name, " ",
+                    model::TraitsOf(activations).name);
+  };
+  const auto& kinds = target.graph().spec().layer_kinds;
+  for (size_t i = 0; i < kinds.size(); ++i) {
+    for (model::LinearClass linear : model::AllLinearClasses()) {
+      if (!model::HasLinear(kinds[i], linear)) continue;
+      const model::GemmFormats& row =
+          formats.OfKind(i)[static_cast<size_t>(linear)];
+      add(kinds[i].name, linear, row.weights, row.activations);
+    }
+  }
+  add("", model::LinearClass::kHead, formats.head.weights,
+      formats.head.activations);
+  add("", model::LinearClass::kEmbedding, formats.embedding, formats.hidden);
+}
+
+// What the numbers depend on, graph and profile by their revisions.
+model::ContentHasher HasherOf(const model::Target& target,
+                              const v1::Resolution& resolution) {
+  const model::Precision& precision = target.formats().precision;
+  std::string text = absl::StrCat(
+      resolution.model_graph_revision(), "\n",
+      resolution.hardware_profile_revision(), "\n", resolution.kernel_stack(),
+      "\n", resolution.fabric(), "\ntensor ", target.layout().tensor(), "\n",
+      model::TraitsOf(precision.weights).name, " ",
+      model::TraitsOf(precision.activations).name, " ",
+      model::TraitsOf(precision.kv_cache).name, " ",
+      model::TraitsOf(precision.state).name, "\nkv heads");
+  for (const model::LayerKind& kind : target.graph().spec().layer_kinds) {
+    if (!kind.attention.has_value()) continue;
+    if (const auto* grouped =
+            std::get_if<model::GroupedQueryAttention>(&*kind.attention)) {
+      absl::StrAppend(&text, " ", grouped->kv_heads);
+    }
+  }
+  AddLinears(target, text);
+  absl::StrAppend(&text, "\nfused ", target.fusion().attention);
+  model::ContentHasher hasher;
+  hasher.Add(text);
+  return hasher;
+}
+
+// Of a target that keeps every rule. `revisions`: those of graph and profile.
+std::shared_ptr<const ResolvedTarget> Complete(model::Target target,
+                                               const GraphFacts& graph,
+                                               v1::Resolution revisions) {
+  v1::Resolution& resolution = revisions;
+  resolution.set_kernel_stack(target.view().stack.spec().id);
+  resolution.set_fabric(target.view().fabric.spec().id);
+  resolution.set_server_version(kVersion);
+  for (const std::string& warning : target.warnings()) {
+    resolution.add_warnings(warning);
+  }
+  for (const std::string& assumption : target.assumptions()) {
+    resolution.add_assumptions(assumption);
+  }
+  const model::ContentHasher hasher = HasherOf(target, resolution);
+  return std::make_shared<const ResolvedTarget>(
+      ResolvedTarget{std::move(target), graph, std::move(resolution), hasher});
+}
+
+// What is the same in every call of one snapshot.
+bool IsOfCatalog(const v1::Target& target) {
+  return !target.has_inline_model_graph() &&
+         !target.has_inline_hardware_profile();
+}
+
+}  // namespace
+
+TargetAnswer ResolveTarget(const Snapshot& snapshot, const v1::Target& target,
+                           model::Violations& violations) {
+  TargetAnswer answer;
+  const auto fail = [&answer](const absl::Status& error) {
+    if (answer.error.ok()) answer.error = error;
+  };
+  model::TargetSpec spec;
+  v1::Resolution revisions;
+  auto graph = FindGraph(snapshot, target, violations);
+  auto profile = FindProfile(snapshot, target, violations);
+  TakeOptions(target, spec, violations);
+  if (graph.ok()) {
+    spec.graph = graph->value;
+    revisions.set_model_graph_revision(std::move(graph->revision));
+    if (spec.graph) {
+      answer.graph = {.max_context = spec.graph->spec().max_context,
+                      .experts = spec.graph->ExpertCount(),
+                      .draft_modules = spec.graph->spec().mtp.modules,
+                      .cross_attention = model::AttendsToEncoder(*spec.graph)};
+    }
+  } else {
+    fail(graph.status());
+  }
+  if (profile.ok()) {
+    spec.hardware = profile->value;
+    revisions.set_hardware_profile_revision(std::move(profile->revision));
+    if (spec.hardware) fail(FindParts(target, spec));
+  } else {
+    fail(profile.status());
+  }
+  if (!spec.graph || !spec.hardware || !answer.error.ok()) return answer;
+  absl::StatusOr<model::Target> created =
+      model::Target::Create(spec, violations);
+  if (created.ok()) {
+    answer.resolved =
+        Complete(*std::move(created), answer.graph, std::move(revisions));
+  } else if (created.status().code() == absl::StatusCode::kFailedPrecondition) {
+    fail(TargetUnsupported(created.status(), spec));
+  } else {
+    fail(created.status());
+  }
+  return answer;
+}
+
+TargetCache::~TargetCache() {
+  for (std::atomic<const Entry*>& slot : slots_) delete slot.load();
+}
+
+size_t TargetCache::FirstSlot(absl::string_view key) {
+  return absl::Hash<absl::string_view>()(key);
+}
+
+const ResolvedTarget* TargetCache::Find(absl::string_view key) const {
+  const size_t first = FirstSlot(key);
+  for (size_t probe = 0; probe < kProbes; ++probe) {
+    const Entry* const entry =
+        slots_[(first + probe) % kSlots].load(std::memory_order_acquire);
+    if (entry == nullptr) return nullptr;
+    if (entry->key == key) return entry->resolved.get();
+  }
+  return nullptr;
+}
+
+void TargetCache::Keep(absl::string_view key,
+                       std::shared_ptr<const ResolvedTarget> resolved) {
+  auto entry = std::make_unique<const Entry>(
+      Entry{std::string(key), std::move(resolved)});
+  const size_t first = FirstSlot(key);
+  for (size_t probe = 0; probe < kProbes; ++probe) {
+    const Entry* there = nullptr;
+    if (slots_[(first + probe) % kSlots].compare_exchange_strong(
+            there, entry.get(), std::memory_order_acq_rel)) {
+      entry.release();
+      return;
+    }
+    if (there->key == key) return;  // Another call was faster.
+  }
+}
+
+TargetAnswer TargetResolver::Resolve(const v1::Target& target,
+                                     model::Violations& violations) {
+  target.SerializeToString(&key_);
+  if (last_ != nullptr && key_ == last_key_) return Known();
+  const bool lasting =
+      key_.size() <= TargetCache::kMaxKeyBytes && IsOfCatalog(target);
+  const ResolvedTarget* const kept = lasting ? cache_.Find(key_) : nullptr;
+  if (kept != nullptr) {
+    // The cache owns it: nothing is counted.
+    last_ =
+        std::shared_ptr<const ResolvedTarget>(std::shared_ptr<void>(), kept);
+  } else {
+    const size_t broken = violations.all().size();
+    TargetAnswer answer = ResolveTarget(snapshot_, target, violations);
+    if (answer.resolved == nullptr || violations.all().size() != broken) {
+      return answer;
+    }
+    last_ = std::move(answer.resolved);
+    if (lasting) cache_.Keep(key_, last_);
+  }
+  last_key_.swap(key_);
+  return Known();
+}
+
+TargetAnswer TargetResolver::Known() const {
+  return {.resolved = last_, .graph = last_->graph, .error = absl::OkStatus()};
+}
+
+}  // namespace mansard::server
