@@ -17,6 +17,7 @@ readonly build_packages=(
   libabsl-dev
   libcli11-dev
   libgrpc++-dev
+  libnlopt-cxx-dev
   libprotobuf-dev
   ninja-build
   pkg-config

@@ -59,6 +59,61 @@ void CheckGemm(const GemmFamily& family, Violations& violations) {
   CheckPositive("tile_columns", family.tile_columns, violations);
 }
 
+// A tile is part of a multiprocessor's work: larger ones are typing errors.
+constexpr int kMaxTileSide = 4096;
+constexpr int kMaxSplit = 1024;
+
+void CheckConfigurations(const TiledGemmFamily& family,
+                         Violations& violations) {
+  if (family.tiles.empty()) {
+    violations.Add("tiles", "is empty; at least one is needed");
+  }
+  for (size_t i = 0; i < family.tiles.size(); ++i) {
+    const GemmTile& tile = family.tiles[i];
+    if (tile.rows < 1 || tile.rows > kMaxTileSide || tile.columns < 1 ||
+        tile.columns > kMaxTileSide) {
+      violations.Add(absl::StrCat("tiles[", i, "]"),
+                     absl::StrCat("is ", tile.rows, " x ", tile.columns,
+                                  "; each side must be 1 to ", kMaxTileSide));
+    }
+  }
+  if (family.splits.empty() || family.splits.front() != 1) {
+    violations.Add("split_counts", "must begin with 1");
+  }
+  for (size_t i = 1; i < family.splits.size(); ++i) {
+    if (family.splits[i] <= family.splits[i - 1] ||
+        family.splits[i] > kMaxSplit) {
+      violations.Add(
+          absl::StrCat("split_counts[", i, "]"),
+          absl::StrCat("is ", family.splits[i], "; they must ascend, to ",
+                       kMaxSplit, " at most"));
+    }
+  }
+}
+
+void CheckTiledGemm(const TiledGemmFamily& family, Violations& violations) {
+  Violations::Scope scope(violations, FamilyPath(family.facts));
+  CheckFacts(family.facts, violations);
+  CheckTime("launch_seconds", family.launch, violations);
+  CheckTime("wave_seconds", family.wave, violations);
+  CheckTime("split_seconds", family.split_cost, violations);
+  CheckTime("block_latency_seconds", family.block_latency, violations);
+  CheckFraction("peak_fraction_ratio", family.peak_fraction, violations);
+  if (!(family.droop >= 0 && family.droop <= 1)) {
+    violations.Add("droop_ratio",
+                   absl::StrFormat("is %g; must be 0 to 1", family.droop));
+  }
+  CheckPositive("droop_seconds", family.droop_time.value(), violations);
+  CheckFraction("hbm_fraction_ratio", family.hbm_fraction, violations);
+  CheckPositive("l2_feed_bytes_per_second", family.l2_feed.value(), violations);
+  CheckPositive("sm_hbm_feed_bytes_per_second", family.sm_hbm_feed.value(),
+                violations);
+  CheckPositive("sm_smem_feed_bytes_per_second", family.sm_smem_feed.value(),
+                violations);
+  CheckPositive("k_block_bytes", family.k_block_bytes, violations);
+  CheckConfigurations(family, violations);
+}
+
 void CheckDecode(const DecodeAttentionFamily& family, Violations& violations) {
   Violations::Scope scope(violations, FamilyPath(family.facts));
   CheckFacts(family.facts, violations);
@@ -139,6 +194,7 @@ void CheckFamilyIds(const KernelStackSpec& spec, Violations& violations) {
     }
   };
   for (const GemmFamily& family : spec.gemm) check(family.facts);
+  for (const TiledGemmFamily& family : spec.tiled_gemm) check(family.facts);
   check(spec.attention_decode.facts);
   check(spec.attention_prefill.facts);
   check(spec.elementwise.facts);
@@ -161,6 +217,16 @@ void CheckGemmBindings(const KernelStackSpec& spec, Violations& violations) {
       violations.Add("bindings", absl::StrCat("gemm ", TraitsOf(format).name,
                                               " is bound to family ", index,
                                               " of ", spec.gemm.size()));
+    }
+    const int tiled = spec.tiled_gemm_by_format[static_cast<size_t>(format)];
+    if (tiled < -1 || tiled >= static_cast<int>(spec.tiled_gemm.size()) ||
+        (tiled >= 0 && index < 0)) {
+      violations.Add(
+          "bindings",
+          absl::StrCat("gemm ", TraitsOf(format).name,
+                       " is bound to tiled family ", tiled, " of ",
+                       spec.tiled_gemm.size(),
+                       index < 0 ? " and to no roofline family" : ""));
     }
   }
 }
@@ -203,6 +269,9 @@ std::optional<KernelStack> KernelStack::Create(KernelStackSpec spec,
                                          "letters, digits, \"-\", \".\""));
   }
   for (const GemmFamily& family : spec.gemm) CheckGemm(family, violations);
+  for (const TiledGemmFamily& family : spec.tiled_gemm) {
+    CheckTiledGemm(family, violations);
+  }
   CheckGemmBindings(spec, violations);
   CheckDecode(spec.attention_decode, violations);
   CheckPrefill(spec.attention_prefill, violations);
@@ -227,6 +296,11 @@ std::optional<KernelStack> KernelStack::Create(KernelStackSpec spec,
 const GemmFamily* KernelStack::GemmFor(Format compute) const {
   const int index = spec_.gemm_by_format[static_cast<size_t>(compute)];
   return index < 0 ? nullptr : &spec_.gemm[static_cast<size_t>(index)];
+}
+
+const TiledGemmFamily* KernelStack::TiledGemmFor(Format compute) const {
+  const int index = spec_.tiled_gemm_by_format[static_cast<size_t>(compute)];
+  return index < 0 ? nullptr : &spec_.tiled_gemm[static_cast<size_t>(index)];
 }
 
 }  // namespace mansard::model

@@ -45,6 +45,31 @@ struct GemmFamily {
   double tile_columns;
 };
 
+// An output tile of a GEMM kernel.
+struct GemmTile {
+  int rows = 0;
+  int columns = 0;
+};
+
+// "tiled-gemm": see model/kernels/tiled_gemm.h.
+struct TiledGemmFamily {
+  FamilyFacts facts;
+  Seconds launch;
+  Seconds wave;           // Prologue and epilogue, once a wave.
+  Seconds split_cost;     // Once where k is split.
+  Seconds block_latency;  // A block of k where nothing overlaps.
+  double peak_fraction;   // Of the tensor rate, before power droops.
+  double droop;           // More compute time, at most, for long kernels.
+  Seconds droop_time;     // Where half of that is reached.
+  double hbm_fraction;
+  BytesPerSecond l2_feed;       // Effective: may exceed the L2's physical rate.
+  BytesPerSecond sm_hbm_feed;   // Of one multiprocessor.
+  BytesPerSecond sm_smem_feed;  // Of one multiprocessor.
+  double k_block_bytes;         // Of a row of the input, at a time.
+  std::vector<GemmTile> tiles;
+  std::vector<int> splits;  // Of k; ascending from 1.
+};
+
 // "roofline-attention-decode".
 struct DecodeAttentionFamily {
   FamilyFacts facts;
@@ -106,11 +131,22 @@ struct Fusion {
   bool attention = true;
 };
 
+constexpr std::array<int, kFormatCount> NoFamilies() {
+  std::array<int, kFormatCount> none{};
+  for (int& index : none) index = -1;
+  return none;
+}
+
 struct KernelStackSpec {
   std::string id;
   std::vector<GemmFamily> gemm;
   // Index into `gemm` by the format that the tensor units run; -1: none.
   std::array<int, kFormatCount> gemm_by_format;
+  // Serve plain GEMMs whose weights have the format too in place of `gemm`,
+  // which keeps weight-only and grouped GEMMs and recurrences. Indices as
+  // above.
+  std::vector<TiledGemmFamily> tiled_gemm = {};
+  std::array<int, kFormatCount> tiled_gemm_by_format = NoFamilies();
   DecodeAttentionFamily attention_decode;
   PrefillAttentionFamily attention_prefill;
   ElementwiseFamily elementwise;
@@ -125,12 +161,15 @@ struct KernelStackSpec {
 class KernelStack {
  public:
   // Rules: fractions in (0, 1], times >= 0, rates > 0, sigma in (0, 1],
-  // ids valid and unique.
+  // ids valid and unique; tiles and splits as "tiled-gemm" says; a format with
+  // a tiled family has one in `gemm` too.
   static std::optional<KernelStack> Create(KernelStackSpec spec,
                                            Violations& violations);
   const KernelStackSpec& spec() const { return spec_; }
   // Null where no family serves the format.
   const GemmFamily* GemmFor(Format compute) const;
+  // Null where `GemmFor` serves all GEMMs of the format.
+  const TiledGemmFamily* TiledGemmFor(Format compute) const;
 
  private:
   explicit KernelStack(KernelStackSpec spec) : spec_(std::move(spec)) {}

@@ -15,5 +15,7 @@ struct EmbeddedFile {
 const std::vector<EmbeddedFile>& EmbeddedModels();
 const std::vector<EmbeddedFile>& EmbeddedFabrics();
 const std::vector<EmbeddedFile>& EmbeddedHardware();
+// Of one hardware profile's calibrated stacks each.
+const std::vector<EmbeddedFile>& EmbeddedStacks();
 
 }  // namespace mansard::model

@@ -100,6 +100,26 @@ struct Formula<GemmFamily> {
 };
 
 template <>
+struct Formula<TiledGemmFamily> {
+  using F = TiledGemmFamily;
+  static constexpr const char* kName = "tiled-gemm";
+  static constexpr Parameter<F> kParameters[] = {
+      Required<&F::launch, F>("launch_seconds"),
+      Required<&F::wave, F>("wave_seconds"),
+      Required<&F::split_cost, F>("split_seconds"),
+      Required<&F::block_latency, F>("block_latency_seconds"),
+      Required<&F::peak_fraction, F>("peak_fraction_ratio"),
+      Required<&F::droop, F>("droop_ratio"),
+      Required<&F::droop_time, F>("droop_seconds"),
+      Required<&F::hbm_fraction, F>("hbm_fraction_ratio"),
+      Required<&F::l2_feed, F>("l2_feed_bytes_per_second"),
+      Required<&F::sm_hbm_feed, F>("sm_hbm_feed_bytes_per_second"),
+      Required<&F::sm_smem_feed, F>("sm_smem_feed_bytes_per_second"),
+      Required<&F::k_block_bytes, F>("k_block_bytes"),
+  };
+};
+
+template <>
 struct Formula<DecodeAttentionFamily> {
   using F = DecodeAttentionFamily;
   static constexpr const char* kName = "roofline-attention-decode";

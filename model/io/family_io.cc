@@ -115,6 +115,37 @@ void CheckComplete(const std::map<std::string, double>& values,
   }
 }
 
+// The configurations of a family, where its formula has some.
+void ReadConfigurations(const v1::KernelFamily& proto, TiledGemmFamily& family,
+                        Violations& /*violations*/) {
+  for (const auto& tile : proto.tiles()) {
+    family.tiles.push_back({tile.row_count(), tile.column_count()});
+  }
+  family.splits.assign(proto.split_counts().begin(),
+                       proto.split_counts().end());
+}
+template <class Family>
+void ReadConfigurations(const v1::KernelFamily& proto, Family& /*family*/,
+                        Violations& violations) {
+  if (proto.tiles_size() > 0 || proto.split_counts_size() > 0) {
+    violations.Add("tiles", absl::StrCat("and split_counts are no part of ",
+                                         Formula<Family>::kName));
+  }
+}
+
+void WriteConfigurations(const TiledGemmFamily& family,
+                         v1::KernelFamily& proto) {
+  for (const GemmTile& tile : family.tiles) {
+    auto& written = *proto.add_tiles();
+    written.set_row_count(tile.rows);
+    written.set_column_count(tile.columns);
+  }
+  for (const int split : family.splits) proto.add_split_counts(split);
+}
+template <class Family>
+void WriteConfigurations(const Family& /*family*/,
+                         v1::KernelFamily& /*proto*/) {}
+
 template <class Family>
 std::optional<KernelFamily> Read(const v1::KernelFamily& proto,
                                  Violations& violations) {
@@ -124,6 +155,7 @@ std::optional<KernelFamily> Read(const v1::KernelFamily& proto,
   const std::map<std::string, double> values =
       ReadValues<Family>(proto, family.facts, violations);
   CheckComplete<Family>(values, violations);
+  ReadConfigurations(proto, family, violations);
   if (violations.all().size() != before) return std::nullopt;
   for (const auto& parameter : Formula<Family>::kParameters) {
     const auto value = values.find(parameter.name);
@@ -145,6 +177,7 @@ void WriteParameters(const Family& family, v1::KernelFamily& proto) {
       *written.mutable_provenance() = ProvenanceToProto(own->second);
     }
   }
+  WriteConfigurations(family, proto);
 }
 
 using Reader = std::optional<KernelFamily> (*)(const v1::KernelFamily&,
@@ -157,10 +190,12 @@ template <class Family>
 constexpr NamedReader ReaderOf() {
   return {Formula<Family>::kName, &Read<Family>};
 }
-constexpr NamedReader kReaders[] = {
-    ReaderOf<GemmFamily>(), ReaderOf<DecodeAttentionFamily>(),
-    ReaderOf<PrefillAttentionFamily>(), ReaderOf<ElementwiseFamily>(),
-    ReaderOf<CollectiveFamily>()};
+constexpr NamedReader kReaders[] = {ReaderOf<GemmFamily>(),
+                                    ReaderOf<DecodeAttentionFamily>(),
+                                    ReaderOf<PrefillAttentionFamily>(),
+                                    ReaderOf<ElementwiseFamily>(),
+                                    ReaderOf<CollectiveFamily>(),
+                                    ReaderOf<TiledGemmFamily>()};
 static_assert(std::size(kReaders) == std::variant_size_v<KernelFamily>);
 
 }  // namespace

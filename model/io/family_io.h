@@ -16,11 +16,12 @@ namespace mansard::model {
 // In the order of FormulaNames().
 using KernelFamily =
     std::variant<GemmFamily, DecodeAttentionFamily, PrefillAttentionFamily,
-                 ElementwiseFamily, CollectiveFamily>;
+                 ElementwiseFamily, CollectiveFamily, TiledGemmFamily>;
 
 // Every parameter of the formula must be there, once, and no other. The parts
 // of an optional group (a head size, a protocol) come all or not at all, and
-// at least one group is there. Ranges are KernelStack::Create's matter.
+// at least one group is there. Only "tiled-gemm" has
+// tiles and splits. Ranges are KernelStack::Create's matter.
 // Empty where a rule is broken.
 std::optional<KernelFamily> FamilyFromProto(const v1::KernelFamily& proto,
                                             Violations& violations);

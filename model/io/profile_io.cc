@@ -1,5 +1,6 @@
 #include "model/io/profile_io.h"
 
+#include <algorithm>
 #include <utility>
 #include <vector>
 
@@ -9,6 +10,7 @@
 #include "model/base/suggest.h"
 #include "model/graph/model_graph.h"
 #include "model/hardware/default_stack.h"
+#include "model/io/derived_stack.h"
 #include "model/io/device_io.h"
 #include "model/io/revision.h"
 #include "model/io/sourced_io.h"
@@ -81,7 +83,11 @@ AchievedFractions AchievedFromProto(const v1::HardwareProfile& proto,
                                             "gemm-8bit, gemm-4bit"));
     }
   }
-  if (proto.achieved_fractions_size() > 0 && proto.kernel_stacks_size() > 0) {
+  // Stacks that derive from the generic one do not replace it.
+  const bool has_own = std::any_of(
+      proto.kernel_stacks().begin(), proto.kernel_stacks().end(),
+      [](const v1::KernelStack& stack) { return stack.base_stack().empty(); });
+  if (proto.achieved_fractions_size() > 0 && has_own) {
     violations.Add("achieved_fractions",
                    "are for the generic stack of a profile without "
                    "kernel_stacks, and this one has some");
@@ -157,6 +163,36 @@ v1::Fabric FabricToProto(const Fabric& fabric) {
   return proto;
 }
 
+namespace {
+
+// Those that name a base, in the proto's order, after all others.
+void AddDerivedStacks(const v1::HardwareProfile& proto,
+                      std::vector<KernelStack>& stacks,
+                      Violations& violations) {
+  for (int i = 0; i < proto.kernel_stacks_size(); ++i) {
+    const v1::KernelStack& derived = proto.kernel_stacks(i);
+    if (derived.base_stack().empty()) continue;
+    Violations::Scope scope(violations,
+                            Indexed("kernel_stacks", static_cast<size_t>(i)));
+    const auto base =
+        std::find_if(stacks.begin(), stacks.end(), [&](const KernelStack& s) {
+          return s.spec().id == derived.base_stack();
+        });
+    if (base == stacks.end()) {
+      violations.Add("base_stack",
+                     absl::StrCat("\"", derived.base_stack(),
+                                  "\" is no stack that stands before this "
+                                  "one"));
+      continue;
+    }
+    std::optional<KernelStack> stack =
+        KernelStackFromProto(WithBase(derived, *base), violations);
+    if (stack) stacks.push_back(*std::move(stack));
+  }
+}
+
+}  // namespace
+
 std::optional<HardwareProfile> ProfileFromProto(
     const v1::HardwareProfile& proto, absl::string_view id,
     const FabricMap& shipped, Violations& violations) {
@@ -177,6 +213,7 @@ std::optional<HardwareProfile> ProfileFromProto(
   const AchievedFractions achieved = AchievedFromProto(proto, violations);
   std::vector<KernelStack> stacks;
   for (int i = 0; i < proto.kernel_stacks_size(); ++i) {
+    if (!proto.kernel_stacks(i).base_stack().empty()) continue;
     Violations::Scope scope(violations,
                             Indexed("kernel_stacks", static_cast<size_t>(i)));
     std::optional<KernelStack> stack =
@@ -191,13 +228,15 @@ std::optional<HardwareProfile> ProfileFromProto(
     }
     return std::nullopt;
   }
-  if (proto.kernel_stacks().empty()) {
+  if (stacks.empty()) {
     Violations::Scope scope(violations, "kernel_stacks");
     std::optional<KernelStack> generic =
         DefaultStack(*device, fabrics, achieved, violations);
     if (!generic) return std::nullopt;
     stacks.push_back(*std::move(generic));
   }
+  AddDerivedStacks(proto, stacks, violations);
+  if (violations.all().size() != before) return std::nullopt;
   return HardwareProfile::Create(std::string(id), proto.display_name(),
                                  *std::move(device), std::move(fabrics),
                                  std::move(stacks), violations);

@@ -151,7 +151,11 @@ TEST_F(ProfileIoTest, NamesTheRuleThatIsBroken) {
        "\"hgx-nvlink4-400\" is unknown; closest: hgx-nvlink4-400g"},
       {[](P& p) { p.add_fabric_ids("hgx-nvlink4-200g"); }, "fabrics[2]",
        "\"hgx-nvlink4-200g\" is there already"},
-      {[](P& p) { *p.add_kernel_stacks() = p.kernel_stacks(0); },
+      {[](P& p) {
+         p.mutable_kernel_stacks()->DeleteSubrange(1,
+                                                   p.kernel_stacks_size() - 1);
+         *p.add_kernel_stacks() = p.kernel_stacks(0);
+       },
        "kernel_stacks[1]", "\"generic\" is there already"},
       {[](P& p) { p.mutable_fabrics(0)->mutable_links(0)->set_tier("x"); },
        "fabrics[0].links[0].tier", "is \"x\"; allowed: nvlink, pcie, rdma"},

@@ -1,5 +1,7 @@
 #include "model/io/shipped.h"
 
+#include <map>
+#include <optional>
 #include <utility>
 
 #include "absl/status/status.h"
@@ -100,6 +102,19 @@ std::vector<DataFile> Embedded(const std::vector<EmbeddedFile>& files,
   return named;
 }
 
+// A file that adds stacks to a profile says nothing else of it.
+std::optional<v1::HardwareProfile> StacksAlone(const v1::HardwareProfile& proto,
+                                               const std::string& /*id*/,
+                                               Violations& violations) {
+  v1::HardwareProfile rest = proto;
+  rest.clear_kernel_stacks();
+  if (rest.ByteSizeLong() > 0 || proto.kernel_stacks().empty()) {
+    violations.Add("", "must have kernel_stacks and nothing else");
+    return std::nullopt;
+  }
+  return proto;
+}
+
 }  // namespace
 
 absl::Status AddData(const DataFiles& files, ShippedData& data) {
@@ -115,12 +130,24 @@ absl::Status AddData(const DataFiles& files, ShippedData& data) {
         }
         return FabricFromProto(proto, violations);
       });
+  std::map<std::string, v1::HardwareProfile> stacks;
+  AddFiles<v1::HardwareProfile>(files.stacks, stacks, errors, StacksAlone);
   AddFiles<v1::HardwareProfile>(
       files.hardware, data.profiles, errors,
-      [&data](const v1::HardwareProfile& proto, const std::string& id,
-              Violations& violations) {
-        return Shared(ProfileFromProto(proto, id, data.fabrics, violations));
+      [&](const v1::HardwareProfile& proto, const std::string& id,
+          Violations& violations) {
+        v1::HardwareProfile whole = proto;
+        const auto own = stacks.find(id);
+        if (own != stacks.end()) {
+          whole.MergeFrom(own->second);
+          stacks.erase(own);
+        }
+        return Shared(ProfileFromProto(whole, id, data.fabrics, violations));
       });
+  for (const auto& [id, left] : stacks) {
+    errors.push_back(absl::StrCat("stacks/", id, kExtension,
+                                  ": no hardware file has this name"));
+  }
   AddFiles<v1::ModelGraph>(
       files.models, data.graphs, errors,
       [](const v1::ModelGraph& proto, const std::string& id,
@@ -135,7 +162,8 @@ absl::StatusOr<ShippedData> LoadShippedData() {
   ShippedData data;
   RETURN_IF_ERROR(AddData({.fabrics = Embedded(EmbeddedFabrics(), "fabrics"),
                            .hardware = Embedded(EmbeddedHardware(), "hardware"),
-                           .models = Embedded(EmbeddedModels(), "models")},
+                           .models = Embedded(EmbeddedModels(), "models"),
+                           .stacks = Embedded(EmbeddedStacks(), "stacks")},
                           data));
   return data;
 }

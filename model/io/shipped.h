@@ -30,6 +30,9 @@ struct DataFiles {
   std::vector<DataFile> fabrics;
   std::vector<DataFile> hardware;
   std::vector<DataFile> models;
+  // Stacks of hardware in `hardware`, by its id: hardware profiles of
+  // kernel_stacks alone.
+  std::vector<DataFile> stacks = {};
 };
 
 // Parses, checks and adds every file. FAILED_PRECONDITION, one line for each

@@ -18,14 +18,34 @@ namespace mansard::model {
 namespace {
 
 constexpr const char* kGemm = "gemm";
+constexpr const char* kGroupedGemm = "grouped_gemm";
 constexpr const char* kDecode = "attention_decode";
 constexpr const char* kPrefill = "attention_prefill";
 constexpr const char* kElementwise = "elementwise";
 constexpr const char* kCollective = "collective";
-// In the order of KernelFamily's alternatives: the formula that an op kind
-// runs on is the one at the same index.
-constexpr const char* kOpKinds[] = {kGemm, kDecode, kPrefill, kElementwise,
-                                    kCollective};
+constexpr const char* kOpKinds[] = {kGemm,    kGroupedGemm, kDecode,
+                                    kPrefill, kElementwise, kCollective};
+
+// Whether the family's formula prices ops of the kind.
+bool Serves(const KernelFamily& family, const std::string& op_kind) {
+  if (op_kind == kGemm) {
+    return std::holds_alternative<GemmFamily>(family) ||
+           std::holds_alternative<TiledGemmFamily>(family);
+  }
+  if (op_kind == kGroupedGemm) {
+    return std::holds_alternative<GemmFamily>(family);
+  }
+  if (op_kind == kDecode) {
+    return std::holds_alternative<DecodeAttentionFamily>(family);
+  }
+  if (op_kind == kPrefill) {
+    return std::holds_alternative<PrefillAttentionFamily>(family);
+  }
+  if (op_kind == kElementwise) {
+    return std::holds_alternative<ElementwiseFamily>(family);
+  }
+  return std::holds_alternative<CollectiveFamily>(family);
+}
 
 struct NamedFamily {
   KernelFamily family;
@@ -77,8 +97,9 @@ std::optional<std::string> BindingKey(const v1::KernelStack::Binding& binding,
   const size_t before = violations.all().size();
   std::string key;
   if (!binding.precision().empty()) {
-    if (binding.op_kind() != kGemm) {
-      violations.Add("precision", "is only for op_kind \"gemm\"");
+    if (binding.op_kind() != kGemm && binding.op_kind() != kGroupedGemm) {
+      violations.Add("precision",
+                     "is only for op_kind \"gemm\" and \"grouped_gemm\"");
     } else if (const std::optional<Format> format = FormatFromProto(
                    binding.precision(), "precision", violations)) {
       key = std::string(TraitsOf(*format).name);
@@ -100,7 +121,7 @@ std::optional<std::string> BindingKey(const v1::KernelStack::Binding& binding,
 }
 
 // Whether the binding's family exists and fits its op kind.
-void CheckBoundFamily(const v1::KernelStack::Binding& binding, size_t op_kind,
+void CheckBoundFamily(const v1::KernelStack::Binding& binding,
                       const FamilyMap& families,
                       const std::set<std::string>& ids,
                       Violations& violations) {
@@ -114,7 +135,7 @@ void CheckBoundFamily(const v1::KernelStack::Binding& binding, size_t op_kind,
   const auto bound = families.find(binding.family());
   // A family that could not be read has its own violations.
   if (bound == families.end()) return;
-  if (bound->second.family.index() != op_kind) {
+  if (!Serves(bound->second.family, binding.op_kind())) {
     violations.Add("family",
                    absl::StrCat("\"", binding.family(), "\" has formula ",
                                 FormulaOf(bound->second.family),
@@ -139,8 +160,7 @@ Bindings ReadBindings(const v1::KernelStack& proto, const FamilyMap& families,
                                              absl::StrJoin(kOpKinds, ", ")));
       continue;
     }
-    CheckBoundFamily(binding, static_cast<size_t>(kind - kOpKinds), families,
-                     ids, violations);
+    CheckBoundFamily(binding, families, ids, violations);
     const std::optional<std::string> key = BindingKey(binding, violations);
     if (!key) continue;
     if (!bindings.by_op_kind[*kind].emplace(*key, binding.family()).second) {
@@ -151,6 +171,7 @@ Bindings ReadBindings(const v1::KernelStack& proto, const FamilyMap& families,
   }
   for (const char* kind : kOpKinds) {
     if (kind == std::string(kCollective)) continue;
+    if (kind == std::string(kGroupedGemm)) continue;
     if (bindings.by_op_kind.count(kind) == 0) {
       violations.Add("bindings",
                      absl::StrCat("has none of op_kind \"", kind, "\""));
@@ -168,28 +189,70 @@ const Family& Bound(const Bindings& bindings, const char* op_kind,
   return std::get<Family>(named.family);
 }
 
-void BindGemm(const Bindings& bindings, FamilyMap& families,
-              KernelStackSpec& spec) {
-  // Families keep the order in which the proto lists them.
+// The ids that `of_format` gives, in the order of the proto, each once; by
+// format the index into them, -1 for null.
+template <class OfFormat>
+std::vector<std::string> IndexByFormat(const OfFormat& of_format,
+                                       const FamilyMap& families,
+                                       std::array<int, kFormatCount>& index) {
   std::map<int, std::string> by_position;
   for (Format format : AllFormats()) {
-    const std::string* id =
-        bindings.Find(kGemm, std::string(TraitsOf(format).name));
-    if (id == nullptr) continue;
-    NamedFamily& named = families.find(*id)->second;
-    named.used = true;
-    by_position[named.position] = *id;
+    const std::string* id = of_format(format);
+    if (id != nullptr) by_position[families.find(*id)->second.position] = *id;
   }
-  std::map<std::string, int> index_of;
-  for (const auto& [position, id] : by_position) {
-    index_of[id] = static_cast<int>(spec.gemm.size());
-    spec.gemm.push_back(std::get<GemmFamily>(families.find(id)->second.family));
-  }
+  std::vector<std::string> ids;
+  for (const auto& [position, id] : by_position) ids.push_back(id);
   for (Format format : AllFormats()) {
-    const std::string* id =
-        bindings.Find(kGemm, std::string(TraitsOf(format).name));
-    spec.gemm_by_format[static_cast<size_t>(format)] =
-        id == nullptr ? -1 : index_of[*id];
+    const std::string* id = of_format(format);
+    index[static_cast<size_t>(format)] =
+        id == nullptr
+            ? -1
+            : static_cast<int>(std::find(ids.begin(), ids.end(), *id) -
+                               ids.begin());
+  }
+  return ids;
+}
+
+// Plain GEMMs may run on tiled families; all else of GEMMs runs on roofline
+// families: those of grouped GEMMs where they have a binding of their own.
+void BindGemm(const Bindings& bindings, FamilyMap& families,
+              KernelStackSpec& spec, Violations& violations) {
+  const auto find = [&](const char* op_kind, Format format) {
+    return bindings.Find(op_kind, std::string(TraitsOf(format).name));
+  };
+  const auto tiled = [&](Format format) -> const std::string* {
+    const std::string* id = find(kGemm, format);
+    if (id == nullptr || !std::holds_alternative<TiledGemmFamily>(
+                             families.find(*id)->second.family)) {
+      return nullptr;
+    }
+    return id;
+  };
+  const auto roofline = [&](Format format) -> const std::string* {
+    const std::string* id = find(kGroupedGemm, format);
+    if (id != nullptr && tiled(format) != nullptr) return id;
+    return tiled(format) == nullptr ? find(kGemm, format) : nullptr;
+  };
+  for (Format format : AllFormats()) {
+    if (tiled(format) != nullptr && roofline(format) == nullptr) {
+      violations.Add("bindings",
+                     absl::StrCat("gemm ", TraitsOf(format).name,
+                                  " leads to a tiled family; op_kind "
+                                  "\"grouped_gemm\" then needs a binding "
+                                  "for it"));
+    }
+  }
+  for (const std::string& id :
+       IndexByFormat(roofline, families, spec.gemm_by_format)) {
+    NamedFamily& named = families.find(id)->second;
+    named.used = true;
+    spec.gemm.push_back(std::get<GemmFamily>(named.family));
+  }
+  for (const std::string& id :
+       IndexByFormat(tiled, families, spec.tiled_gemm_by_format)) {
+    NamedFamily& named = families.find(id)->second;
+    named.used = true;
+    spec.tiled_gemm.push_back(std::get<TiledGemmFamily>(named.family));
   }
 }
 
@@ -253,6 +316,25 @@ void EngineMemoryToProto(const EngineMemory& memory, v1::EngineMemory& proto) {
   *proto.mutable_provenance() = ProvenanceToProto(memory.provenance);
 }
 
+// A format with a tiled family: that for plain GEMMs, its roofline family for
+// grouped ones.
+void AddTiledBindings(const KernelStackSpec& spec, v1::KernelStack& proto) {
+  for (Format format : AllFormats()) {
+    const size_t i = static_cast<size_t>(format);
+    const int tiled = spec.tiled_gemm_by_format[i];
+    if (tiled == -1) continue;
+    const auto add = [&](const char* op_kind, const FamilyFacts& facts) {
+      auto& binding = *proto.add_bindings();
+      binding.set_op_kind(op_kind);
+      binding.set_precision(std::string(TraitsOf(format).name));
+      binding.set_family(facts.id);
+    };
+    add(kGemm, spec.tiled_gemm[static_cast<size_t>(tiled)].facts);
+    add(kGroupedGemm,
+        spec.gemm[static_cast<size_t>(spec.gemm_by_format[i])].facts);
+  }
+}
+
 void AddGemmBindings(const KernelStackSpec& spec, v1::KernelStack& proto) {
   const auto add = [&](int family, absl::string_view precision) {
     auto& binding = *proto.add_bindings();
@@ -274,8 +356,13 @@ void AddGemmBindings(const KernelStackSpec& spec, v1::KernelStack& proto) {
   }
   for (Format format : AllFormats()) {
     const int family = spec.gemm_by_format[static_cast<size_t>(format)];
-    if (family != -1 && family != fallback) add(family, TraitsOf(format).name);
+    const bool tiled =
+        spec.tiled_gemm_by_format[static_cast<size_t>(format)] != -1;
+    if (family != -1 && family != fallback && !tiled) {
+      add(family, TraitsOf(format).name);
+    }
   }
+  AddTiledBindings(spec, proto);
 }
 
 }  // namespace
@@ -295,7 +382,7 @@ std::optional<KernelStack> KernelStackFromProto(const v1::KernelStack& proto,
   }
   if (violations.all().size() != before) return std::nullopt;
 
-  BindGemm(bindings, families, spec);
+  BindGemm(bindings, families, spec, violations);
   spec.attention_decode =
       Bound<DecodeAttentionFamily>(bindings, kDecode, families);
   spec.attention_prefill =
@@ -321,6 +408,9 @@ v1::KernelStack KernelStackToProto(const KernelStack& stack) {
   proto.set_stack(spec.id);
   AddGemmBindings(spec, proto);
   for (const GemmFamily& family : spec.gemm) {
+    *proto.add_families() = FamilyToProto(family);
+  }
+  for (const TiledGemmFamily& family : spec.tiled_gemm) {
     *proto.add_families() = FamilyToProto(family);
   }
   const auto add = [&](const char* op_kind, const KernelFamily& family) {

@@ -9,8 +9,9 @@
 
 namespace mansard::model {
 
-// Bindings are resolved: every op kind but "collective" needs one, and every
-// family must have work.
+// Bindings are resolved: every op kind but "collective" and "grouped_gemm"
+// needs one, and every family must have work. No base stack: see
+// derived_stack.h.
 std::optional<KernelStack> KernelStackFromProto(const v1::KernelStack& proto,
                                                 Violations& violations);
 // In canonical form: the GEMM family that serves the most formats is bound

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "model/kernels/tiled_gemm.h"
 #include "model/price/work_on_device.h"
 
 namespace mansard::model {
@@ -56,8 +57,63 @@ Parts GemmParts(const Op& op, Format compute, double rows, double columns,
   return parts;
 }
 
+// The bytes of an element hold its share of scales and of a bias.
+GemmProblem ProblemOf(const Op& op, const GemmShape& shape) {
+  GemmProblem problem;
+  problem.m = static_cast<double>(shape.m);
+  problem.n = static_cast<double>(shape.n);
+  problem.k = static_cast<double>(shape.k);
+  problem.batch = static_cast<double>(shape.batch);
+  const Work& work = op.work;
+  problem.input_bytes =
+      work.activations_in.value() / (problem.batch * problem.m * problem.k);
+  problem.weight_bytes =
+      work.weights.value() / (problem.batch * problem.n * problem.k);
+  problem.output_bytes =
+      work.activations_out.value() / (problem.batch * problem.m * problem.n);
+  return problem;
+}
+
+// "tiled-gemm". Of tensor units and their feed from shared memory, the slower
+// hides the other.
+Parts TiledGemmParts(const Op& op, const GemmShape& shape,
+                     const TiledGemmFamily& family,
+                     const ResolvedHardware& hardware) {
+  const Device& device = hardware.view.device;
+  const TiledGemmTimes times =
+      TimeTiledGemm(family,
+                    {hardware.multiprocessors, device.TensorRate(shape.compute),
+                     hardware.hbm, hardware.smem},
+                    ProblemOf(op, shape));
+  Parts parts = Begin(op, family.facts, hardware, family.hbm_fraction, true);
+  parts.tensor_at_peak = TensorTimeAtPeak(op, device);
+  if (times.smem > times.tensor) {
+    parts.smem = times.smem;
+  } else {
+    parts.tensor = times.tensor;
+  }
+  const double passes = times.hbm_bytes / parts.traffic.hbm();
+  parts.traffic.hbm_weights *= passes;
+  parts.traffic.hbm_activations *= passes;
+  parts.traffic.l2 = times.l2_bytes;
+  parts.l2 = times.l2;
+  parts.hbm = times.hbm;
+  parts.chain = times.chain;
+  parts.launch = times.launch;
+  parts.sync = times.waves + times.split;
+  parts.droop = times.droop;
+  parts.l2_fix_up = times.split_traffic;
+  return parts;
+}
+
 Parts GemmParts(const Op& op, const GemmShape& shape,
                 const ResolvedHardware& hardware) {
+  const TiledGemmFamily* tiled =
+      hardware.view.stack.TiledGemmFor(shape.compute);
+  // Weights that are widened on the way are other kernels' work.
+  if (tiled != nullptr && shape.weights == shape.compute) {
+    return TiledGemmParts(op, shape, *tiled, hardware);
+  }
   return GemmParts(op, shape.compute, static_cast<double>(shape.m),
                    static_cast<double>(shape.n), hardware);
 }
@@ -179,6 +235,12 @@ BytesPerSecond L2Bandwidth(const DeviceSpec& device) {
                                : BytesPerSecond::Infinity();
 }
 
+double Multiprocessors(const DeviceSpec& device) {
+  return device.multiprocessor_count.has_value()
+             ? device.multiprocessor_count->value
+             : 1;
+}
+
 }  // namespace
 
 ResolvedHardware::ResolvedHardware(const HardwareView& hardware)
@@ -187,7 +249,11 @@ ResolvedHardware::ResolvedHardware(const HardwareView& hardware)
       special(RateOf(hardware.device.spec().special_function_rate)),
       hbm(hardware.device.HbmBandwidth()),
       l2(L2Bandwidth(hardware.device.spec())),
-      l2_capacity(hardware.device.L2Capacity()) {}
+      l2_capacity(hardware.device.L2Capacity()),
+      multiprocessors(Multiprocessors(hardware.device.spec())),
+      smem(hardware.device.spec().smem.has_value()
+               ? hardware.device.spec().smem->capacity.value / multiprocessors
+               : Bytes::Infinity()) {}
 
 Parts PartsOf(const Op& op, const ResolvedHardware& hardware) {
   switch (op.kind) {

@@ -15,6 +15,8 @@ namespace mansard::model {
 struct Parts {
   // Busy times that overlap inside the kernel.
   Seconds tensor;
+  Seconds smem;
+  Seconds chain;  // Dependent steps inside the kernel; counts as sync.
   Seconds vector;
   Seconds sfu;
   Seconds l2;
@@ -25,6 +27,8 @@ struct Parts {
   Seconds launch;
   Seconds sync;
   Seconds host;
+  Seconds droop;      // What sustained power costs the tensor units.
+  Seconds l2_fix_up;  // Partial sums through L2.
 
   Traffic traffic;
   Seconds tensor_at_peak;               // Tensor work at the datasheet rate.
@@ -43,6 +47,8 @@ struct ResolvedHardware {
   BytesPerSecond hbm;
   BytesPerSecond l2;
   Bytes l2_capacity;
+  double multiprocessors;  // 1 where the device does not say.
+  Bytes smem;              // Of one; infinite where the device does not say.
 };
 
 // Precondition: as of Price.

@@ -19,7 +19,7 @@ constexpr double kTenPercentPoint = 1.2815515655446004;
 
 // Parts put together. All times of one repeat.
 struct Combination {
-  static constexpr int kOverlapping = 6;
+  static constexpr int kOverlapping = 8;
 
   Seconds fixed;
   std::array<Seconds, kOverlapping> times;       // That overlap.
@@ -38,9 +38,10 @@ static_assert(kNorm == 4, "FourthPower and the root below are for p = 4");
 // its reciprocal is no number, it stands alone.
 Combination Combine(const Parts& parts) {
   Combination all;
-  all.fixed = parts.launch + parts.sync + parts.host;
-  all.times = {parts.tensor, parts.vector, parts.sfu,
-               parts.l2,     parts.hbm,    parts.link};
+  all.fixed =
+      parts.launch + parts.sync + parts.host + parts.droop + parts.l2_fix_up;
+  all.times = {parts.tensor, parts.vector, parts.sfu,  parts.l2,
+               parts.hbm,    parts.link,   parts.smem, parts.chain};
   for (Seconds time : all.times) all.largest = Max(all.largest, time);
   if (all.largest.value() >= std::numeric_limits<double>::min()) {
     const double scale = 1 / all.largest.value();
@@ -58,8 +59,8 @@ Combination Combine(const Parts& parts) {
 
 void Attribute(const Parts& parts, const Combination& all, OpTime& time) {
   const std::array<Resource, Combination::kOverlapping> resources = {
-      Resource::kTensor, Resource::kVector, Resource::kSfu,
-      Resource::kL2,     Resource::kHbm,    parts.link_resource};
+      Resource::kTensor, Resource::kVector,   Resource::kSfu,  Resource::kL2,
+      Resource::kHbm,    parts.link_resource, Resource::kSmem, Resource::kSync};
   const Seconds per_power =
       all.power_sum > 0 ? all.core / all.power_sum : Seconds::Zero();
   for (size_t i = 0; i < resources.size(); ++i) {
@@ -69,10 +70,12 @@ void Attribute(const Parts& parts, const Combination& all, OpTime& time) {
   const std::pair<Resource, Seconds> fixed[] = {
       {Resource::kLaunch, parts.launch},
       {Resource::kSync, parts.sync},
-      {Resource::kHost, parts.host}};
+      {Resource::kHost, parts.host},
+      {Resource::kTensor, parts.droop},
+      {Resource::kL2, parts.l2_fix_up}};
   for (const auto& [resource, cost] : fixed) {
-    time.busy[resource] = cost;
-    time.attributed[resource] = cost;
+    time.busy[resource] += cost;
+    time.attributed[resource] += cost;
   }
 }
 
