@@ -40,6 +40,8 @@ TEST(WeightClass, AgreesWithTheGraphsParameters) {
     if (graph->ParameterCount(TensorClass::kScale) > 0) continue;
     // Tables and norms stay in the checkpoint's 32 bits.
     if (graph->spec().native_precision.weights == Format::kFp32) continue;
+    // Mixing weights of streams are fp32; pools hold their entries' norms.
+    if (graph->spec().residual_streams > 1) continue;
     SCOPED_TRACE(id);
     ++compared;
     const WeightBytesByClass weights = WeightsOf(InBf16(graph));

@@ -152,8 +152,8 @@ TEST(CompressedImport, ExpertsMayBeStoredNarrower) {
                 ElementsAre(LinearFormats{LinearClass::kExperts, Format::kMxfp4,
                                           Format::kBf16}));
   }
-  for (const LayerKind& kind :
-       Import({{"expert_dtype", "\"fp8\""}}).graph.spec().layer_kinds) {
+  const ImportedConfig wide = Import({{"expert_dtype", "\"fp8\""}});
+  for (const LayerKind& kind : wide.graph.spec().layer_kinds) {
     EXPECT_TRUE(kind.formats.empty());
   }
 }

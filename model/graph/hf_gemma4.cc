@@ -101,8 +101,7 @@ void ReadGemma4Layers(HfFile& file, ModelGraphSpec& spec) {
     layer.extra_parameters = 1;  // A scale of the layer's output.
     attention.shared_kv = i >= layer_count - sharing;
     // There are no keys of its own to take values from.
-    attention.value_from_key =
-        attention.value_from_key && !attention.shared_kv;
+    attention.value_from_key = attention.value_from_key && !attention.shared_kv;
     if (attention.shared_kv && double_wide) own.intermediate_size *= 2;
     layer.attention = attention;
     layer.feed_forward = own;

@@ -126,8 +126,8 @@ std::string LongConfig() {
         i % 3 == 0 ? "true" : "false",
         R"(, "num_sink_tokens": null, "replace_with_linear": false, )",
         R"("sparsify": null, "unshifted_sink": false, "use_prefill_window": )",
-        R"(false, "window_length": null}, "ffn": {"ffn_mult": )",
-        1 + i % 5, R"(.5, "no_op": false, "replace_with_linear": false, )",
+        R"(false, "window_length": null}, "ffn": {"ffn_mult": )", 1 + i % 5,
+        R"(.5, "no_op": false, "replace_with_linear": false, )",
         R"("sparsify": null}})");
   }
   return absl::StrCat(

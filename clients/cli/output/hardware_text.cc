@@ -174,12 +174,22 @@ std::string HostText(const v1::HostCost& host, Sources& sources) {
       sources.Reference(host.provenance()).shown, "\n");
 }
 
+// All for programs; the first and how many more there are for people.
+Cell FirstOf(const std::vector<std::string>& names) {
+  Cell cell = Text(absl::StrJoin(names, ", "));
+  if (names.size() > 1) {
+    cell.shown = absl::StrCat(names[0], " +", names.size() - 1);
+  }
+  return cell;
+}
+
 }  // namespace
 
 Report HardwareListReport(const v1::ListHardwareProfilesResponse& response) {
   Report report{{{"hardware", Unit::kNone, Align::kLeft},
                  {"memory", Unit::kBytes},
-                 {"bandwidth", Unit::kBytesPerSecond},
+                 {"HBM", Unit::kBytesPerSecond, Align::kRight,
+                  "bandwidth_bytes_per_second"},
                  {"bf16", Unit::kFlopsPerSecond},
                  {"fp8", Unit::kFlopsPerSecond},
                  {"fabric", Unit::kNone, Align::kLeft},
@@ -195,18 +205,14 @@ Report HardwareListReport(const v1::ListHardwareProfilesResponse& response) {
     for (const auto& fabric : profile.fabrics()) {
       fabrics.push_back(fabric.fabric());
     }
-    Cell fabric = Text(absl::StrJoin(fabrics, ", "));
-    if (fabrics.size() > 1) {
-      fabric.shown = absl::StrCat(fabrics[0], " +", fabrics.size() - 1);
-    }
     report.rows.push_back(
         {Text(IdOf(profile.name())),
          hbm == nullptr ? Cell() : Number(hbm->capacity_bytes().value()),
          hbm == nullptr ? Cell()
                         : Number(hbm->bandwidth_bytes_per_second().value()),
          TensorRateCell(profile.device(), "bf16"),
-         TensorRateCell(profile.device(), "fp8-e4m3"), fabric,
-         Text(absl::StrJoin(stacks, ", "))});
+         TensorRateCell(profile.device(), "fp8-e4m3"), FirstOf(fabrics),
+         FirstOf(stacks)});
   }
   return report;
 }
