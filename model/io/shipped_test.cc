@@ -220,7 +220,15 @@ TEST(ShippedTest, ModelsHaveTheirPublishedSizes) {
   } const kCases[] = {{"llama-3.1-8b", 8030261248, 131072, 32, 131072},
                       {"llama-3.1-70b", 70553706496, 327680, 80, 131072},
                       {"deepseek-v3", 671026404352, 70272, 61, 163840},
-                      {"mixtral-8x7b", 46702792704, 131072, 32, 32768}};
+                      {"mixtral-8x7b", 46702792704, 131072, 32, 32768},
+                      {"llama-3.1-405b", 405853388800, 516096, 126, 131072},
+                      {"qwen3-32b", 32762123264, 262144, 64, 40960},
+                      {"qwen3-235b-a22b", 235093634560, 192512, 94, 40960},
+                      {"qwen3-next-80b-a3b", 79674391296, 24576, 48, 262144},
+                      {"gpt-oss-120b", 116829156672, 73728, 36, 131072},
+                      {"kimi-k2", 1026408209408, 70272, 61, 131072},
+                      {"glm-4.5-air", 106852245504, 188416, 46, 131072},
+                      {"deepseek-v4-flash", 284332230231, 5536, 43, 1048576}};
   for (const auto& test : kCases) {
     SCOPED_TRACE(test.id);
     const ModelGraph& graph = *Shipped().graphs.at(test.id);
@@ -231,6 +239,15 @@ TEST(ShippedTest, ModelsHaveTheirPublishedSizes) {
     EXPECT_EQ(GraphToProto(graph).size().kv_bytes_per_token(),
               test.kv_bytes_per_token);
   }
+}
+
+// Not hidden size / query heads, 80, which would make them 5120 wide.
+TEST(ShippedTest, HeadSizesAreThoseOfTheFile) {
+  const ModelGraph& graph = *Shipped().graphs.at("qwen3-32b");
+  EXPECT_EQ(graph.spec().hidden_size, 5120);
+  const auto& attention = std::get<GroupedQueryAttention>(
+      *graph.spec().layer_kinds.front().attention);
+  EXPECT_EQ(attention.query_heads * attention.head_size, 8192);
 }
 
 TEST(ShippedTest, BrokenFilesAreNamedWithPlaceAndRule) {
