@@ -39,7 +39,8 @@ server::ServerEnv& Env() {
   static server::ServerEnv& env = *[] {
     auto snapshot = server::Snapshot::Load("");
     Require(snapshot.ok(), "the catalog loads", snapshot.status());
-    return new server::ServerEnv(server::LogLevel::kOff, *snapshot);
+    return new server::ServerEnv(server::LogLevel::kOff, *snapshot,
+                                 /*heavy_threads=*/1, /*heavy_queue=*/1);
   }();
   return env;
 }
