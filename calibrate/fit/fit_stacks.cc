@@ -7,7 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
-#include "calibrate/fit/names.h"
+#include "calibrate/tables/names.h"
 #include "model/base/status_macros.h"
 #include "model/io/derived_stack.h"
 
@@ -44,7 +44,7 @@ std::map<Key, Rows> Sort(const std::vector<GemmRow>& rows) {
       continue;
     }
     Rows& own = sorted[Key(hardware, stack, formats->input)];
-    if (SideOf(row.m, row.n, row.k) == Side::kHeldOut) {
+    if (SideOf({row.m, row.n, row.k}) == Side::kHeldOut) {
       ++own.held_out;
       continue;
     }

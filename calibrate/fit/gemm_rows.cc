@@ -7,7 +7,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
-#include "calibrate/fit/csv.h"
+#include "calibrate/tables/csv.h"
 #include "model/base/status_macros.h"
 
 namespace mansard::calibrate {
@@ -35,12 +35,6 @@ constexpr size_t kTexts = 10;
 double NumberIn(const std::string& cell) {
   double value = 0;
   return absl::SimpleAtod(cell, &value) && std::isfinite(value) ? value : 0;
-}
-
-uint64_t Mix(uint64_t hash, uint64_t value) {
-  hash ^= value;
-  hash *= 0xbf58476d1ce4e5b9u;
-  return hash ^ (hash >> 29);
 }
 
 }  // namespace
@@ -74,14 +68,6 @@ absl::StatusOr<std::vector<GemmRow>> ReadGemmRows(absl::string_view csv) {
     }
   }
   return rows;
-}
-
-Side SideOf(int64_t m, int64_t n, int64_t k) {
-  uint64_t hash = 0x9e3779b97f4a7c15u;
-  for (const int64_t value : {m, n, k}) {
-    hash = Mix(hash, static_cast<uint64_t>(value));
-  }
-  return (hash >> 17) % 2 == 0 ? Side::kFitted : Side::kHeldOut;
 }
 
 }  // namespace mansard::calibrate

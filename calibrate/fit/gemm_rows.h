@@ -7,6 +7,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "calibrate/tables/measured_case.h"
 #include "model/base/units.h"
 
 namespace mansard::calibrate {
@@ -35,10 +36,5 @@ struct GemmRow {
 // and time are left out. Error: a column is missing, or a row has another
 // number of cells than the header.
 absl::StatusOr<std::vector<GemmRow>> ReadGemmRows(absl::string_view csv);
-
-// A shape is on one side for every device, framework and version: fits see the
-// rows of one side and are judged on the other.
-enum class Side { kFitted, kHeldOut };
-Side SideOf(int64_t m, int64_t n, int64_t k);
 
 }  // namespace mansard::calibrate

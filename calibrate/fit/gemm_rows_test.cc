@@ -1,6 +1,6 @@
 #include "calibrate/fit/gemm_rows.h"
 
-#include "calibrate/fit/names.h"
+#include "calibrate/tables/names.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
@@ -47,8 +47,8 @@ TEST(GemmRows, SidesAreOfTheShapeAndAboutEven) {
     for (int64_t n = 128; n <= 8192; n *= 2) {
       for (int64_t k = 128; k <= 8192; k *= 2) {
         ++count;
-        fitted += SideOf(m, n, k) == Side::kFitted ? 1 : 0;
-        EXPECT_EQ(SideOf(m, n, k), SideOf(m, n, k));
+        fitted += SideOf({m, n, k}) == Side::kFitted ? 1 : 0;
+        EXPECT_EQ(SideOf({m, n, k}), SideOf({m, n, k}));
       }
     }
   }

@@ -9,7 +9,7 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
-#include "calibrate/fit/names.h"
+#include "calibrate/tables/names.h"
 #include "model/ops/op.h"
 #include "model/price/price.h"
 
@@ -178,7 +178,7 @@ absl::StatusOr<std::vector<Judgement>> Validate(
       groups;
   for (const GemmRow& row : rows) {
     if (!row.flag.empty()) continue;
-    if (!options.fitted_rows && SideOf(row.m, row.n, row.k) == Side::kFitted) {
+    if (!options.fitted_rows && SideOf({row.m, row.n, row.k}) == Side::kFitted) {
       continue;
     }
     const absl::StatusOr<Place> place = PlaceOf(row, data, options);

@@ -39,6 +39,11 @@ OpClass ClassOf(OpKind kind) {
       return OpClass::kElementwise;
     case OpKind::kAllReduce:
     case OpKind::kAllGather:
+    case OpKind::kReduceScatter:
+    case OpKind::kAllToAll:
+    case OpKind::kSendReceive:
+    case OpKind::kExpertDispatch:
+    case OpKind::kExpertCombine:
       return OpClass::kCollective;
     case OpKind::kHost:
       return OpClass::kHost;

@@ -120,6 +120,8 @@ TensorClass ClassOf(Part part) {
     case Part::kDownQuantize:
     case Part::kRouterQuantize:
     case Part::kLatentDownQuantize:
+    case Part::kExpertDispatch:
+    case Part::kExpertReturn:
     case Part::kExpertActivation:
     case Part::kExpertDownQuantize:
     case Part::kCombine:
@@ -136,6 +138,7 @@ TensorClass ClassOf(Part part) {
     case Part::kFinalStreamMix:
     case Part::kHeadQuantize:
     case Part::kLogitsAllGather:
+    case Part::kStageTransfer:
     case Part::kSampling:
     case Part::kHost:
       return TensorClass::kScale;

@@ -1,9 +1,9 @@
-// How well software uses a device: parameters of the pricing formulas by
-// kernel family, and what the host adds. The formulas are in model/price.
+// How well software uses a device: kernel families by what they serve, and what
+// the host adds.
 #pragma once
 
 #include <array>
-#include <map>
+#include <cstddef>
 #include <optional>
 #include <string>
 #include <utility>
@@ -15,106 +15,10 @@
 #include "model/base/violations.h"
 #include "model/hardware/engine_memory.h"
 #include "model/hardware/fabric.h"
+#include "model/hardware/kernel_families.h"
 #include "model/hardware/provenance.h"
 
 namespace mansard::model {
-
-// How far a number can be trusted; smaller is weaker.
-enum class Tier { kSpec, kTransferred, kCalibrated };
-absl::string_view TierName(Tier tier);
-
-// What every family says of itself.
-struct FamilyFacts {
-  std::string id;
-  Tier tier = Tier::kSpec;
-  double sigma = 0;  // Standard deviation of ln(measured / predicted).
-  Provenance provenance;
-  // By parameter name, where it differs from the family's.
-  std::map<std::string, Provenance> parameter_provenance = {};
-};
-
-// "roofline-gemm".
-struct GemmFamily {
-  FamilyFacts facts;
-  Seconds launch;
-  Seconds wave;          // Prologue and epilogue, once a kernel.
-  double peak_fraction;  // Of the tensor rate.
-  double hbm_fraction;
-  BytesPerSecond l2_feed;  // Effective: may exceed the L2's physical rate.
-  double tile_rows;        // What one weight tile serves.
-  double tile_columns;
-};
-
-// An output tile of a GEMM kernel.
-struct GemmTile {
-  int rows = 0;
-  int columns = 0;
-};
-
-// "tiled-gemm": see model/kernels/tiled_gemm.h.
-struct TiledGemmFamily {
-  FamilyFacts facts;
-  Seconds launch;
-  Seconds wave;           // Prologue and epilogue, once a wave.
-  Seconds split_cost;     // Once where k is split.
-  Seconds block_latency;  // A block of k where nothing overlaps.
-  double peak_fraction;   // Of the tensor rate, before power droops.
-  double droop;           // More compute time, at most, for long kernels.
-  Seconds droop_time;     // Where half of that is reached.
-  double hbm_fraction;
-  BytesPerSecond l2_feed;       // Effective: may exceed the L2's physical rate.
-  BytesPerSecond sm_hbm_feed;   // Of one multiprocessor.
-  BytesPerSecond sm_smem_feed;  // Of one multiprocessor.
-  double k_block_bytes;         // Of a row of the input, at a time.
-  std::vector<GemmTile> tiles;
-  std::vector<int> splits;  // Of k; ascending from 1.
-};
-
-// "roofline-attention-decode".
-struct DecodeAttentionFamily {
-  FamilyFacts facts;
-  Seconds launch;
-  Seconds combine;  // Split-KV reduction.
-  double peak_fraction;
-  double hbm_fraction;
-  BytesPerSecond l2_feed;
-};
-
-// "roofline-attention-prefill".
-struct PrefillAttentionFamily {
-  FamilyFacts facts;
-  Seconds launch;
-  // {head size, fraction of the tensor rate on causal work}, by head size.
-  std::vector<std::pair<int, double>> peak_fractions;
-  double hbm_fraction;
-
-  // Of the smallest listed head size that is not below `head_size`; beyond the
-  // last, the last.
-  double PeakFraction(int head_size) const;
-};
-
-// "roofline-elementwise": norms, RoPE, activation, residual, embedding,
-// quantise, sampling.
-struct ElementwiseFamily {
-  FamilyFacts facts;
-  Seconds launch;
-  double hbm_fraction;
-  BytesPerSecond l2_feed;
-};
-
-// "protocol-lines": the fastest of a few protocols. The bus bandwidth is per
-// rank, as in nccl-tests.
-struct CollectiveFamily {
-  enum class Protocol { kLl, kLl128, kSimple };
-  struct Line {
-    Seconds alpha;
-    Seconds step;
-    BytesPerSecond bus;
-    Protocol protocol = Protocol::kSimple;
-  };
-  FamilyFacts facts;
-  std::vector<Line> lines;
-};
 
 struct HostCost {
   Seconds step;
@@ -129,6 +33,81 @@ struct Fusion {
   bool residual_into_norm = true;
   // Scores stay on the chip (FlashAttention).
   bool attention = true;
+  // Of the rows whose experts other ranks hold, the share that this rank's
+  // element-wise kernels of the experts pass over all the same.
+  double foreign_expert_rows = 0;
+};
+
+// Families for the cases of something served; a key is the case's number.
+template <class Family, size_t kKeys>
+class Serving {
+ public:
+  Serving() { index_.fill(-1); }
+  // Null where none serves the case.
+  const Family* For(size_t key) const {
+    const int index = index_[key];
+    return index < 0 ? nullptr : &families_[static_cast<size_t>(index)];
+  }
+  // The case's family from now on, shared with cases whose family has the same
+  // id.
+  void Bind(size_t key, const Family& family) {
+    for (size_t i = 0; i < families_.size(); ++i) {
+      if (families_[i].facts.id != family.facts.id) continue;
+      index_[key] = static_cast<int>(i);
+      families_[i] = family;
+      return;
+    }
+    index_[key] = static_cast<int>(families_.size());
+    families_.push_back(family);
+  }
+  // In the order in which they were bound.
+  const std::vector<Family>& families() const { return families_; }
+
+ private:
+  std::vector<Family> families_;
+  std::array<int, kKeys> index_;
+};
+template <class Family>
+using ByFormat = Serving<Family, kFormatCount>;
+template <class Family>
+using ByTier = Serving<Family, kLinkTierCount>;
+
+// Element-wise kernels that may have a family of their own.
+enum class ElementwiseUse {
+  kQuantize,
+  kNorm,
+  kActivation,
+  kRope,
+  kResidual,
+  kEmbedding,
+  kSampling,
+  kRouting,
+  // Inside a layer of experts: activation, quantisation and weighted sum.
+  kExperts,
+};
+inline constexpr int kElementwiseUseCount = 9;
+// "quantize".
+absl::string_view ElementwiseUseName(ElementwiseUse use);
+
+// Families that take the place of the general ones for what they serve.
+struct FineFamilies {
+  // By the format of the cache.
+  ByFormat<SplitDecodeFamily> split_decode;
+  ByFormat<SplitDecodeFamily> latent_decode;
+  ByFormat<TiledPrefillFamily> tiled_prefill;
+  ByFormat<TiledPrefillFamily> latent_prefill;
+  // By the format of the weights.
+  ByFormat<ExpertGemmFamily> experts;
+  Serving<ElementwiseFamily, kElementwiseUseCount> elementwise;
+  // By the outermost tier that the ranks span.
+  ByTier<DirectAllReduceFamily> direct_all_reduce;
+  ByTier<CollectiveFamily> all_reduce;
+  ByTier<CollectiveFamily> all_gather;
+  ByTier<CollectiveFamily> reduce_scatter;
+  ByTier<CollectiveFamily> all_to_all;
+  ByTier<CollectiveFamily> send_receive;
+  ByTier<ExpertExchangeFamily> expert_dispatch;
+  ByTier<ExpertExchangeFamily> expert_combine;
 };
 
 constexpr std::array<int, kFormatCount> NoFamilies() {
@@ -152,6 +131,7 @@ struct KernelStackSpec {
   ElementwiseFamily elementwise;
   // By link tier; empty: this stack cannot price collectives there.
   std::array<std::optional<CollectiveFamily>, kLinkTierCount> collectives;
+  FineFamilies fine = {};
   HostCost host;
   Fusion fusion;
   // Empty: nothing is known of it. A model then has the whole device.

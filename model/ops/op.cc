@@ -58,6 +58,16 @@ absl::string_view OpKindName(OpKind kind) {
       return "all_reduce";
     case OpKind::kAllGather:
       return "all_gather";
+    case OpKind::kReduceScatter:
+      return "reduce_scatter";
+    case OpKind::kAllToAll:
+      return "all_to_all";
+    case OpKind::kSendReceive:
+      return "send_receive";
+    case OpKind::kExpertDispatch:
+      return "expert_dispatch";
+    case OpKind::kExpertCombine:
+      return "expert_combine";
     case OpKind::kHost:
       return "host";
   }
@@ -146,6 +156,8 @@ constexpr absl::string_view kPartNames[] = {
     "router",
     "top_k",
     "expert_input_norm",
+    "expert_dispatch",
+    "expert_return",
     "latent_down_quantize",
     "latent_down",
     "expert_up",
@@ -184,6 +196,7 @@ constexpr absl::string_view kPartNames[] = {
     "lm_head_quantize",
     "lm_head",
     "logits_all_gather",
+    "stage_transfer",
     "sampling",
     "host",
 };

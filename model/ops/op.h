@@ -42,6 +42,11 @@ enum class OpKind : uint8_t {
   kSampling,
   kAllReduce,
   kAllGather,
+  kReduceScatter,
+  kAllToAll,
+  kSendReceive,     // To the next stage, or between pools.
+  kExpertDispatch,  // Tokens to the ranks of their experts.
+  kExpertCombine,   // And their outputs back.
   kHost,
 };
 absl::string_view OpKindName(OpKind kind);
@@ -141,6 +146,8 @@ enum class Part : uint8_t {
   kRouter,
   kTopK,
   kExpertInputNorm,
+  kExpertDispatch,  // Tokens to the ranks of their experts, and back.
+  kExpertReturn,
   kLatentDownQuantize,
   kLatentDown,  // To the width that experts work on, and back.
   kExpertUp,
@@ -181,6 +188,7 @@ enum class Part : uint8_t {
   kHeadQuantize,
   kHead,
   kLogitsAllGather,
+  kStageTransfer,  // Hidden states, to the next pipeline stage.
   kSampling,
   kHost,
 };
@@ -215,7 +223,7 @@ struct GemmShape {
 
 // `rows` token-expert pairs spread over experts that each hold [n, k] weights.
 struct GroupedGemmShape {
-  double rows = 0;
+  double rows = 0;  // On the busiest rank.
   double distinct_experts = 0;  // Expected number that see a row.
   int experts = 0;              // Held.
   int64_t n = 0;
@@ -310,7 +318,25 @@ struct ElementwiseShape {
 
 struct CollectiveShape {
   int ranks = 1;
-  LinkTier tier = LinkTier::kNvlink;
+  LinkTier tier = LinkTier::kNvlink;  // The outermost that they span.
+  int node_ranks = 0;  // Of them in one node; 0: all.
+
+  int nodes() const { return node_ranks == 0 ? 1 : ranks / node_ranks; }
+};
+
+// Tokens on their way to the ranks of their experts, or back.
+struct ExchangeShape {
+  int ranks = 1;
+  LinkTier tier = LinkTier::kNvlink;  // As of CollectiveShape.
+  int node_ranks = 0;
+  double tokens = 0;  // Of one rank.
+  int experts_per_token = 1;
+  int64_t columns = 0;
+  Format format = Format::kBf16;  // On the wire.
+  // What the busiest rank has of the mean.
+  double imbalance = 1;
+
+  int nodes() const { return node_ranks == 0 ? 1 : ranks / node_ranks; }
 };
 
 struct HostShape {
@@ -327,7 +353,8 @@ struct Op {
   int repeat = 1;
   std::variant<GemmShape, GroupedGemmShape, AttentionShape,
                LatentAttentionShape, CompressedAttentionShape, IndexShape,
-               RecurrentShape, ElementwiseShape, CollectiveShape, HostShape>
+               RecurrentShape, ElementwiseShape, CollectiveShape, ExchangeShape,
+               HostShape>
       shape;
   Work work = {};   // Of one repeat.
   Bytes held = {};  // Weights that the rank holds for one repeat.
@@ -426,7 +453,14 @@ Op StreamCollapseOp(const ElementwiseShape& shape, int streams, bool mixes);
 Op StreamMergeOp(const ElementwiseShape& shape, int streams);
 // `message`: the full buffer, as in nccl-tests.
 Op AllReduceOp(const CollectiveShape& shape, Bytes message);
+// Reduce-scatter, all-gather and all-to-all: the whole buffer.
 Op AllGatherOp(const CollectiveShape& shape, Bytes message);
+Op ReduceScatterOp(const CollectiveShape& shape, Bytes message);
+Op AllToAllOp(const CollectiveShape& shape, Bytes message);
+// From one rank to one other, ranks = 2.
+Op SendReceiveOp(const CollectiveShape& shape, Bytes message);
+Op ExpertDispatchOp(const ExchangeShape& shape);
+Op ExpertCombineOp(const ExchangeShape& shape);
 Op HostOp(const HostShape& shape);
 
 // Sum over `new_tokens` of the positions each sees: causal, within a window or

@@ -90,7 +90,16 @@ struct ShapeToText {
                         " state=", TraitsOf(s.state).name);
   }
   std::string operator()(const CollectiveShape& s) const {
-    return absl::StrCat("ranks=", s.ranks, " ", LinkTierName(s.tier));
+    return absl::StrCat("ranks=", s.ranks,
+                        s.nodes() == 1 ? "" : absl::StrCat("/", s.nodes()), " ",
+                        LinkTierName(s.tier));
+  }
+  std::string operator()(const ExchangeShape& s) const {
+    return absl::StrCat("ranks=", s.ranks,
+                        s.nodes() == 1 ? "" : absl::StrCat("/", s.nodes()),
+                        " tokens=", s.tokens, " experts=", s.experts_per_token,
+                        " columns=", s.columns, " ",
+                        TraitsOf(s.format).name, " ", LinkTierName(s.tier));
   }
   std::string operator()(const HostShape& s) const {
     return absl::StrCat("requests=", s.requests,

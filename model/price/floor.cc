@@ -48,6 +48,7 @@ int CollectiveRounds(const Op& op) {
 }
 
 Bytes RingWireBytes(const Op& op, const CollectiveShape& shape) {
+  if (op.kind == OpKind::kSendReceive) return op.work.message;
   return op.work.message * (static_cast<double>(CollectiveRounds(op)) *
                             (shape.ranks - 1) / shape.ranks);
 }
@@ -86,6 +87,10 @@ Seconds FloorOf(const Op& op, Seconds tensor_at_peak,
     const Link& link = *hardware.view.fabric.FindLink(shape->tier);
     floor = Max(floor, LeastWireBytes(op, *shape, link) /
                            link.BandwidthAmong(shape->ranks));
+  }
+  if (const auto* shape = std::get_if<ExchangeShape>(&op.shape)) {
+    const Link& link = *hardware.view.fabric.FindLink(shape->tier);
+    floor = Max(floor, op.work.message / link.BandwidthAmong(shape->ranks));
   }
   return floor;
 }

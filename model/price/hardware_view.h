@@ -12,6 +12,9 @@ struct HardwareView {
   const Device& device;
   const Fabric& fabric;
   const KernelStack& stack;
+  // Only to judge measurements that repeat themselves: caches and weights that
+  // the last run left in L2 are found there. In serving they are not.
+  bool warm_cache = false;
 };
 
 }  // namespace mansard::model

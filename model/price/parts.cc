@@ -187,19 +187,17 @@ Parts StreamingParts(const Op& op, const ResolvedHardware& hardware) {
 }
 
 // "protocol-lines": min over lines of alpha + steps * c + wire bytes / bus.
-Parts CollectiveParts(const Op& op, const CollectiveShape& shape,
-                      const ResolvedHardware& hardware) {
+Parts LineParts(const Op& op, int ranks, LinkTier tier, Bytes wire, int steps,
+                const ResolvedHardware& hardware) {
   const CollectiveFamily& family =
-      *hardware.view.stack.spec().collectives[static_cast<size_t>(shape.tier)];
+      *hardware.view.stack.spec().collectives[static_cast<size_t>(tier)];
   Parts parts = Begin(op, family.facts, hardware,
                       hardware.view.stack.spec().elementwise.hbm_fraction,
                       !StaysInL2(op, hardware.l2_capacity));
-  const Bytes wire = RingWireBytes(op, shape);
-  const int steps = CollectiveRounds(op) * (shape.ranks - 1);
   // The lines are of the whole domain; on a mesh, few ranks use few links.
-  const Link& link = *hardware.view.fabric.FindLink(shape.tier);
+  const Link& link = *hardware.view.fabric.FindLink(tier);
   const double links_used =
-      link.BandwidthAmong(shape.ranks) / link.bandwidth.value;
+      link.BandwidthAmong(ranks) / link.bandwidth.value;
   Seconds fixed;
   Seconds moving = Seconds::Infinity();
   for (const CollectiveFamily::Line& line : family.lines) {
@@ -211,10 +209,23 @@ Parts CollectiveParts(const Op& op, const CollectiveShape& shape,
     }
   }
   parts.traffic.link = wire;
-  parts.link_resource = ResourceOf(shape.tier);
+  parts.link_resource = ResourceOf(tier);
   parts.link = moving;
   parts.sync = fixed;
   return parts;
+}
+
+Parts CollectiveParts(const Op& op, const CollectiveShape& shape,
+                      const ResolvedHardware& hardware) {
+  return LineParts(op, shape.ranks, shape.tier, RingWireBytes(op, shape),
+                   CollectiveRounds(op) * (shape.ranks - 1), hardware);
+}
+
+// Without a family of its own: an all-to-all of the same bytes.
+Parts ExchangeParts(const Op& op, const ExchangeShape& shape,
+                    const ResolvedHardware& hardware) {
+  return LineParts(op, shape.ranks, shape.tier, op.work.message,
+                   shape.ranks - 1, hardware);
 }
 
 Parts HostParts(const HostShape& shape, const HostCost& host) {
@@ -289,7 +300,13 @@ Parts PartsOf(const Op& op, const ResolvedHardware& hardware) {
       return StreamingParts(op, hardware);
     case OpKind::kAllReduce:
     case OpKind::kAllGather:
+    case OpKind::kReduceScatter:
+    case OpKind::kAllToAll:
+    case OpKind::kSendReceive:
       return CollectiveParts(op, std::get<CollectiveShape>(op.shape), hardware);
+    case OpKind::kExpertDispatch:
+    case OpKind::kExpertCombine:
+      return ExchangeParts(op, std::get<ExchangeShape>(op.shape), hardware);
     case OpKind::kHost:
       return HostParts(std::get<HostShape>(op.shape),
                        hardware.view.stack.spec().host);

@@ -1,4 +1,4 @@
-#include "calibrate/fit/csv.h"
+#include "calibrate/tables/csv.h"
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"

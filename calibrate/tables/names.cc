@@ -1,4 +1,4 @@
-#include "calibrate/fit/names.h"
+#include "calibrate/tables/names.h"
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
