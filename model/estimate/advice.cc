@@ -72,6 +72,9 @@ struct InputFormat {
   std::optional<Format> operator()(const CollectiveShape&) const {
     return std::nullopt;
   }
+  std::optional<Format> operator()(const ExchangeShape&) const {
+    return std::nullopt;
+  }
   std::optional<Format> operator()(const HostShape&) const {
     return std::nullopt;
   }

@@ -1,6 +1,6 @@
-// Kernel families: what fitted formulas know of one kind of kernel on one device.
-// The formulas of the first five are in model/price, those of the others in
-// model/kernels; names, units and ranges of the parameters are in
+// Kernel families: what fitted formulas know of one kind of kernel on one
+// device. The formulas of the first five are in model/price, those of the
+// others in model/kernels; names, units and ranges of the parameters are in
 // family_parameters.h.
 #pragma once
 
@@ -145,9 +145,9 @@ struct SplitDecodeFamily {
 
 // Tiles of an attention kernel for heads up to a size.
 struct HeadTile {
-  int head_size = 0;  // The largest it serves.
-  int rows = 0;       // Queries.
-  int columns = 0;    // Positions.
+  int head_size = 0;      // The largest it serves.
+  int rows = 0;           // Queries.
+  int columns = 0;        // Positions.
   int local_columns = 0;  // The same within a window.
 };
 
@@ -157,8 +157,8 @@ struct TiledPrefillFamily {
   Seconds launch;
   Seconds start;                 // Of one tile of queries.
   HeadFractions peak_fractions;  // On the positions that are seen.
-  double solo;         // Of the shorter of critical path and work, exposed.
-  double wave;         // Of the last wave's idle share, exposed.
+  double solo;           // Of the shorter of critical path and work, exposed.
+  double wave;           // Of the last wave's idle share, exposed.
   double mask_blocks;    // More blocks a tile, for the causal edge.
   double window_blocks;  // And for a window's.
   double hbm_fraction;
@@ -181,7 +181,7 @@ struct ExpertGemmFamily {
   BytesPerSecond sm_hbm_feed;
   BytesPerSecond sm_smem_feed;
   double k_block_bytes;
-  double warm_share;  // As of SplitDecodeFamily.
+  double warm_share;            // As of SplitDecodeFamily.
   std::vector<GemmTile> tiles;  // Rows are of one expert.
 };
 

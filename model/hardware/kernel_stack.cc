@@ -4,9 +4,12 @@
 #include <set>
 #include <utility>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "model/base/id.h"
+#include "model/hardware/family_parameters.h"
+#include "model/hardware/fine_slots.h"
 
 namespace mansard::model {
 namespace {
@@ -47,29 +50,17 @@ void CheckFacts(const FamilyFacts& facts, Violations& violations) {
   CheckFraction("residual_ratio", facts.sigma, violations);
 }
 
-void CheckGemm(const GemmFamily& family, Violations& violations) {
-  Violations::Scope scope(violations, FamilyPath(family.facts));
-  CheckFacts(family.facts, violations);
-  CheckTime("launch_seconds", family.launch, violations);
-  CheckTime("wave_seconds", family.wave, violations);
-  CheckFraction("peak_fraction_ratio", family.peak_fraction, violations);
-  CheckFraction("hbm_fraction_ratio", family.hbm_fraction, violations);
-  CheckPositive("l2_feed_bytes_per_second", family.l2_feed.value(), violations);
-  CheckPositive("tile_rows", family.tile_rows, violations);
-  CheckPositive("tile_columns", family.tile_columns, violations);
-}
-
 // A tile is part of a multiprocessor's work: larger ones are typing errors.
 constexpr int kMaxTileSide = 4096;
 constexpr int kMaxSplit = 1024;
+constexpr absl::string_view kHeadPrefix = "peak_fraction_head_";
 
-void CheckConfigurations(const TiledGemmFamily& family,
-                         Violations& violations) {
-  if (family.tiles.empty()) {
+void CheckTiles(const std::vector<GemmTile>& tiles, Violations& violations) {
+  if (tiles.empty()) {
     violations.Add("tiles", "is empty; at least one is needed");
   }
-  for (size_t i = 0; i < family.tiles.size(); ++i) {
-    const GemmTile& tile = family.tiles[i];
+  for (size_t i = 0; i < tiles.size(); ++i) {
+    const GemmTile& tile = tiles[i];
     if (tile.rows < 1 || tile.rows > kMaxTileSide || tile.columns < 1 ||
         tile.columns > kMaxTileSide) {
       violations.Add(absl::StrCat("tiles[", i, "]"),
@@ -77,66 +68,80 @@ void CheckConfigurations(const TiledGemmFamily& family,
                                   "; each side must be 1 to ", kMaxTileSide));
     }
   }
-  if (family.splits.empty() || family.splits.front() != 1) {
+}
+
+void CheckSplits(const std::vector<int>& splits, Violations& violations) {
+  if (splits.empty() || splits.front() != 1) {
     violations.Add("split_counts", "must begin with 1");
   }
-  for (size_t i = 1; i < family.splits.size(); ++i) {
-    if (family.splits[i] <= family.splits[i - 1] ||
-        family.splits[i] > kMaxSplit) {
-      violations.Add(
-          absl::StrCat("split_counts[", i, "]"),
-          absl::StrCat("is ", family.splits[i], "; they must ascend, to ",
-                       kMaxSplit, " at most"));
+  for (size_t i = 1; i < splits.size(); ++i) {
+    if (splits[i] <= splits[i - 1] || splits[i] > kMaxSplit) {
+      violations.Add(absl::StrCat("split_counts[", i, "]"),
+                     absl::StrCat("is ", splits[i], "; they must ascend, to ",
+                                  kMaxSplit, " at most"));
     }
   }
 }
 
-void CheckTiledGemm(const TiledGemmFamily& family, Violations& violations) {
-  Violations::Scope scope(violations, FamilyPath(family.facts));
-  CheckFacts(family.facts, violations);
-  CheckTime("launch_seconds", family.launch, violations);
-  CheckTime("wave_seconds", family.wave, violations);
-  CheckTime("split_seconds", family.split_cost, violations);
-  CheckTime("block_latency_seconds", family.block_latency, violations);
-  CheckFraction("peak_fraction_ratio", family.peak_fraction, violations);
-  if (!(family.droop >= 0 && family.droop <= 1)) {
-    violations.Add("droop_ratio",
-                   absl::StrFormat("is %g; must be 0 to 1", family.droop));
+void CheckConfigurations(const TiledPrefillFamily& family,
+                         Violations& violations) {
+  if (family.head_tiles.empty()) {
+    violations.Add("head_tiles", "is empty; at least one is needed");
   }
-  CheckPositive("droop_seconds", family.droop_time.value(), violations);
-  CheckFraction("hbm_fraction_ratio", family.hbm_fraction, violations);
-  CheckPositive("l2_feed_bytes_per_second", family.l2_feed.value(), violations);
-  CheckPositive("sm_hbm_feed_bytes_per_second", family.sm_hbm_feed.value(),
-                violations);
-  CheckPositive("sm_smem_feed_bytes_per_second", family.sm_smem_feed.value(),
-                violations);
-  CheckPositive("k_block_bytes", family.k_block_bytes, violations);
-  CheckConfigurations(family, violations);
+  int previous = 0;
+  for (size_t i = 0; i < family.head_tiles.size(); ++i) {
+    const HeadTile& tile = family.head_tiles[i];
+    const std::string field = absl::StrCat("head_tiles[", i, "]");
+    if (tile.head_size <= previous) {
+      violations.Add(field, absl::StrCat("is for head size ", tile.head_size,
+                                         "; head sizes ascend from 1"));
+    }
+    previous = tile.head_size;
+    for (const int side : {tile.rows, tile.columns, tile.local_columns}) {
+      if (side >= 1 && side <= kMaxTileSide) continue;
+      violations.Add(field, absl::StrCat("has a side of ", side,
+                                         "; each must be 1 to ", kMaxTileSide));
+      break;
+    }
+  }
 }
 
-void CheckDecode(const DecodeAttentionFamily& family, Violations& violations) {
-  Violations::Scope scope(violations, FamilyPath(family.facts));
-  CheckFacts(family.facts, violations);
-  CheckTime("launch_seconds", family.launch, violations);
-  CheckTime("combine_seconds", family.combine, violations);
-  CheckFraction("peak_fraction_ratio", family.peak_fraction, violations);
-  CheckFraction("hbm_fraction_ratio", family.hbm_fraction, violations);
-  CheckPositive("l2_feed_bytes_per_second", family.l2_feed.value(), violations);
+void CheckConfigurations(const ExpertExchangeFamily& family,
+                         Violations& violations) {
+  if (family.reaches.empty()) {
+    violations.Add("reaches", "is empty; at least one is needed");
+  }
+  int previous = 0;
+  for (size_t i = 0; i < family.reaches.size(); ++i) {
+    const ExpertExchangeFamily::Reach& reach = family.reaches[i];
+    Violations::Scope scope(violations, absl::StrCat("reaches[", i, "]"));
+    if (reach.nodes <= previous) {
+      violations.Add("node_count",
+                     absl::StrCat("is ", reach.nodes, "; they ascend from 1"));
+    }
+    previous = reach.nodes;
+    CheckTime("alpha_seconds", reach.alpha, violations);
+    CheckPositive("bus_bytes_per_second", reach.bus.value(), violations);
+  }
 }
 
-void CheckPrefill(const PrefillAttentionFamily& family,
-                  Violations& violations) {
-  Violations::Scope scope(violations, FamilyPath(family.facts));
-  CheckFacts(family.facts, violations);
-  CheckTime("launch_seconds", family.launch, violations);
-  CheckFraction("hbm_fraction_ratio", family.hbm_fraction, violations);
-  if (family.peak_fractions.empty()) {
+void CheckConfigurations(const CollectiveFamily& family,
+                         Violations& violations) {
+  if (family.lines.empty()) {
+    violations.Add("parameters",
+                   "has no protocol line; at least one is needed");
+  }
+}
+
+// Of both attention formulas of prompts.
+void CheckHeads(const HeadFractions& fractions, Violations& violations) {
+  if (fractions.empty()) {
     violations.Add("peak_fraction_head_128_ratio",
                    "is missing, as are those of all other head sizes; at least "
                    "one is needed");
   }
   int previous = 0;
-  for (const auto& [head_size, fraction] : family.peak_fractions) {
+  for (const auto& [head_size, fraction] : fractions) {
     const std::string field =
         absl::StrCat("peak_fraction_head_", head_size, "_ratio");
     if (head_size <= previous) {
@@ -148,63 +153,86 @@ void CheckPrefill(const PrefillAttentionFamily& family,
   }
 }
 
-void CheckElementwise(const ElementwiseFamily& family, Violations& violations) {
-  Violations::Scope scope(violations, FamilyPath(family.facts));
-  CheckFacts(family.facts, violations);
-  CheckTime("launch_seconds", family.launch, violations);
-  CheckFraction("hbm_fraction_ratio", family.hbm_fraction, violations);
-  CheckPositive("l2_feed_bytes_per_second", family.l2_feed.value(), violations);
+template <class Family>
+void CheckConfigurations(const Family& family, Violations& violations) {
+  if constexpr (requires { family.splits; }) {
+    CheckSplits(family.splits, violations);
+  }
+  if constexpr (requires { family.tiles; }) {
+    CheckTiles(family.tiles, violations);
+  }
 }
 
-absl::string_view ProtocolName(CollectiveFamily::Protocol protocol) {
-  switch (protocol) {
-    case CollectiveFamily::Protocol::kLl:
-      return "ll";
-    case CollectiveFamily::Protocol::kLl128:
-      return "ll128";
-    case CollectiveFamily::Protocol::kSimple:
-      return "simple";
+void CheckRange(const char* name, Range range, double value,
+                Violations& violations) {
+  switch (range) {
+    case Range::kTime:
+    case Range::kCount:
+      CheckTime(name, Seconds::Of(value), violations);
+      return;
+    case Range::kPositive:
+      CheckPositive(name, value, violations);
+      return;
+    case Range::kFraction:
+      CheckFraction(name, value, violations);
+      return;
+    case Range::kShare:
+      if (!(value >= 0 && value <= 1)) {
+        violations.Add(name, absl::StrFormat("is %g; must be 0 to 1", value));
+      }
+      return;
   }
-  return "";
 }
 
-void CheckCollective(const CollectiveFamily& family, Violations& violations) {
+template <class Family>
+void CheckFamily(const Family& family, Violations& violations) {
   Violations::Scope scope(violations, FamilyPath(family.facts));
   CheckFacts(family.facts, violations);
-  if (family.lines.empty()) {
-    violations.Add("parameters",
-                   "has no protocol line; at least one is needed");
+  for (const Parameter<Family>& parameter : Formula<Family>::kParameters) {
+    const std::optional<double> value = parameter.get(family);
+    // Heads have a check of their own, which knows sizes that have no name.
+    if (!value.has_value() || absl::StartsWith(parameter.name, kHeadPrefix)) {
+      continue;
+    }
+    CheckRange(parameter.name, parameter.range, *value, violations);
   }
-  for (const CollectiveFamily::Line& line : family.lines) {
-    const absl::string_view name = ProtocolName(line.protocol);
-    CheckTime(absl::StrCat(name, "_alpha_seconds"), line.alpha, violations);
-    CheckTime(absl::StrCat(name, "_step_seconds"), line.step, violations);
-    CheckPositive(absl::StrCat(name, "_bus_bytes_per_second"), line.bus.value(),
-                  violations);
+  if constexpr (requires { family.peak_fractions; }) {
+    CheckHeads(family.peak_fractions, violations);
   }
+  CheckConfigurations(family, violations);
+}
+
+// Every family of the stack, each once. One may serve several tiers.
+template <class Visit>
+void VisitFamilies(const KernelStackSpec& spec, const Visit& visit) {
+  const auto all = [&](const auto& families) {
+    for (const auto& family : families) visit(family);
+  };
+  all(spec.gemm);
+  all(spec.tiled_gemm);
+  visit(spec.attention_decode);
+  visit(spec.attention_prefill);
+  visit(spec.elementwise);
+  std::set<std::string> seen;
+  for (const auto& family : spec.collectives) {
+    if (family && seen.insert(family->facts.id).second) visit(*family);
+  }
+  VisitFine([&](const auto& slot) {
+    for (const auto& family : (spec.fine.*slot.member).families()) {
+      if (seen.insert(family.facts.id).second) visit(family);
+    }
+  });
 }
 
 void CheckFamilyIds(const KernelStackSpec& spec, Violations& violations) {
   std::set<std::string> ids;
-  const auto check = [&](const FamilyFacts& facts) {
-    if (!ids.insert(facts.id).second) {
-      violations.Add("families", absl::StrCat("\"", facts.id,
+  VisitFamilies(spec, [&](const auto& family) {
+    if (!ids.insert(family.facts.id).second) {
+      violations.Add("families", absl::StrCat("\"", family.facts.id,
                                               "\" stands for another family "
                                               "already"));
     }
-  };
-  for (const GemmFamily& family : spec.gemm) check(family.facts);
-  for (const TiledGemmFamily& family : spec.tiled_gemm) check(family.facts);
-  check(spec.attention_decode.facts);
-  check(spec.attention_prefill.facts);
-  check(spec.elementwise.facts);
-  // One family may serve several tiers: it counts once.
-  std::set<std::string> collective_ids;
-  for (const auto& family : spec.collectives) {
-    if (family && collective_ids.insert(family->facts.id).second) {
-      check(family->facts);
-    }
-  }
+  });
 }
 
 void CheckGemmBindings(const KernelStackSpec& spec, Violations& violations) {
@@ -253,6 +281,34 @@ absl::string_view TierName(Tier tier) {
   return "";
 }
 
+absl::string_view ElementwiseUseName(ElementwiseUse use) {
+  switch (use) {
+    case ElementwiseUse::kNorm:
+      return "norm";
+    case ElementwiseUse::kActivation:
+      return "activation";
+    case ElementwiseUse::kRope:
+      return "rope";
+    case ElementwiseUse::kResidual:
+      return "residual";
+    case ElementwiseUse::kEmbedding:
+      return "embedding";
+    case ElementwiseUse::kSampling:
+      return "sampling";
+    case ElementwiseUse::kRouting:
+      return "routing";
+    case ElementwiseUse::kExperts:
+      return "expert_elementwise";
+  }
+  return "";
+}
+
+const FamilyFacts& FactsOf(const KernelFamily& family) {
+  return std::visit(
+      [](const auto& typed) -> const FamilyFacts& { return typed.facts; },
+      family);
+}
+
 double PrefillAttentionFamily::PeakFraction(int head_size) const {
   for (const auto& [listed, fraction] : peak_fractions) {
     if (head_size <= listed) return fraction;
@@ -268,21 +324,9 @@ std::optional<KernelStack> KernelStack::Create(KernelStackSpec spec,
                                          "\"; allowed: 1 to 63 lower-case "
                                          "letters, digits, \"-\", \".\""));
   }
-  for (const GemmFamily& family : spec.gemm) CheckGemm(family, violations);
-  for (const TiledGemmFamily& family : spec.tiled_gemm) {
-    CheckTiledGemm(family, violations);
-  }
+  VisitFamilies(spec,
+                [&](const auto& family) { CheckFamily(family, violations); });
   CheckGemmBindings(spec, violations);
-  CheckDecode(spec.attention_decode, violations);
-  CheckPrefill(spec.attention_prefill, violations);
-  CheckElementwise(spec.elementwise, violations);
-  // One family may serve several tiers: it is checked once.
-  std::set<std::string> checked;
-  for (const auto& family : spec.collectives) {
-    if (family && checked.insert(family->facts.id).second) {
-      CheckCollective(*family, violations);
-    }
-  }
   CheckFamilyIds(spec, violations);
   CheckHost(spec.host, violations);
   if (spec.memory.has_value()) {

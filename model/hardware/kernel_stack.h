@@ -39,9 +39,12 @@ struct Fusion {
 };
 
 // Families for the cases of something served; a key is the case's number.
-template <class Family, size_t kKeys>
+template <class ServingFamily, size_t kKeys>
 class Serving {
  public:
+  using Family = ServingFamily;
+  static constexpr size_t kCases = kKeys;
+
   Serving() { index_.fill(-1); }
   // Null where none serves the case.
   const Family* For(size_t key) const {
@@ -74,7 +77,6 @@ using ByTier = Serving<Family, kLinkTierCount>;
 
 // Element-wise kernels that may have a family of their own.
 enum class ElementwiseUse {
-  kQuantize,
   kNorm,
   kActivation,
   kRope,
@@ -85,8 +87,8 @@ enum class ElementwiseUse {
   // Inside a layer of experts: activation, quantisation and weighted sum.
   kExperts,
 };
-inline constexpr int kElementwiseUseCount = 9;
-// "quantize".
+inline constexpr int kElementwiseUseCount = 8;
+// "norm".
 absl::string_view ElementwiseUseName(ElementwiseUse use);
 
 // Families that take the place of the general ones for what they serve.
@@ -98,6 +100,8 @@ struct FineFamilies {
   ByFormat<TiledPrefillFamily> latent_prefill;
   // By the format of the weights.
   ByFormat<ExpertGemmFamily> experts;
+  // By the format that is made.
+  ByFormat<ElementwiseFamily> quantize;
   Serving<ElementwiseFamily, kElementwiseUseCount> elementwise;
   // By the outermost tier that the ranks span.
   ByTier<DirectAllReduceFamily> direct_all_reduce;

@@ -9,13 +9,11 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "model/io/family_formulas.h"
+#include "model/hardware/family_parameters.h"
 #include "model/io/sourced_io.h"
 
 namespace mansard::model {
 namespace {
-
-using family_internal::Formula;
 
 struct TierPair {
   v1::Tier wire;
@@ -116,35 +114,78 @@ void CheckComplete(const std::map<std::string, double>& values,
 }
 
 // The configurations of a family, where its formula has some.
-void ReadConfigurations(const v1::KernelFamily& proto, TiledGemmFamily& family,
-                        Violations& /*violations*/) {
-  for (const auto& tile : proto.tiles()) {
-    family.tiles.push_back({tile.row_count(), tile.column_count()});
-  }
-  family.splits.assign(proto.split_counts().begin(),
-                       proto.split_counts().end());
-}
 template <class Family>
-void ReadConfigurations(const v1::KernelFamily& proto, Family& /*family*/,
+void ReadConfigurations(const v1::KernelFamily& proto, Family& family,
                         Violations& violations) {
-  if (proto.tiles_size() > 0 || proto.split_counts_size() > 0) {
-    violations.Add("tiles", absl::StrCat("and split_counts are no part of ",
-                                         Formula<Family>::kName));
+  const auto refuse = [&](const char* field, int size) {
+    if (size > 0) {
+      violations.Add(field,
+                     absl::StrCat("are no part of ", Formula<Family>::kName));
+    }
+  };
+  if constexpr (requires { family.tiles; }) {
+    for (const auto& tile : proto.tiles()) {
+      family.tiles.push_back({tile.row_count(), tile.column_count()});
+    }
+  } else {
+    refuse("tiles", proto.tiles_size());
+  }
+  if constexpr (requires { family.splits; }) {
+    family.splits.assign(proto.split_counts().begin(),
+                         proto.split_counts().end());
+  } else {
+    refuse("split_counts", proto.split_counts_size());
+  }
+  if constexpr (requires { family.head_tiles; }) {
+    for (const auto& tile : proto.head_tiles()) {
+      family.head_tiles.push_back({tile.head_size(), tile.row_count(),
+                                   tile.column_count(),
+                                   tile.local_column_count()});
+    }
+  } else {
+    refuse("head_tiles", proto.head_tiles_size());
+  }
+  if constexpr (requires { family.reaches; }) {
+    for (const auto& reach : proto.reaches()) {
+      family.reaches.push_back(
+          {reach.node_count(), Seconds::Of(reach.alpha_seconds()),
+           BytesPerSecond::Of(reach.bus_bytes_per_second())});
+    }
+  } else {
+    refuse("reaches", proto.reaches_size());
   }
 }
 
-void WriteConfigurations(const TiledGemmFamily& family,
-                         v1::KernelFamily& proto) {
-  for (const GemmTile& tile : family.tiles) {
-    auto& written = *proto.add_tiles();
-    written.set_row_count(tile.rows);
-    written.set_column_count(tile.columns);
-  }
-  for (const int split : family.splits) proto.add_split_counts(split);
-}
 template <class Family>
-void WriteConfigurations(const Family& /*family*/,
-                         v1::KernelFamily& /*proto*/) {}
+void WriteConfigurations(const Family& family, v1::KernelFamily& proto) {
+  if constexpr (requires { family.tiles; }) {
+    for (const GemmTile& tile : family.tiles) {
+      auto& written = *proto.add_tiles();
+      written.set_row_count(tile.rows);
+      written.set_column_count(tile.columns);
+    }
+  }
+  if constexpr (requires { family.splits; }) {
+    for (const int split : family.splits) proto.add_split_counts(split);
+  }
+  if constexpr (requires { family.head_tiles; }) {
+    for (const HeadTile& tile : family.head_tiles) {
+      auto& written = *proto.add_head_tiles();
+      written.set_head_size(tile.head_size);
+      written.set_row_count(tile.rows);
+      written.set_column_count(tile.columns);
+      written.set_local_column_count(tile.local_columns);
+    }
+  }
+  if constexpr (requires { family.reaches; }) {
+    for (const auto& reach : family.reaches) {
+      auto& written = *proto.add_reaches();
+      written.set_node_count(reach.nodes);
+      written.set_alpha_seconds(reach.alpha.value());
+      written.set_bus_bytes_per_second(reach.bus.value());
+    }
+  }
+}
 
 template <class Family>
 std::optional<KernelFamily> Read(const v1::KernelFamily& proto,
@@ -190,13 +231,14 @@ template <class Family>
 constexpr NamedReader ReaderOf() {
   return {Formula<Family>::kName, &Read<Family>};
 }
-constexpr NamedReader kReaders[] = {ReaderOf<GemmFamily>(),
-                                    ReaderOf<DecodeAttentionFamily>(),
-                                    ReaderOf<PrefillAttentionFamily>(),
-                                    ReaderOf<ElementwiseFamily>(),
-                                    ReaderOf<CollectiveFamily>(),
-                                    ReaderOf<TiledGemmFamily>()};
-static_assert(std::size(kReaders) == std::variant_size_v<KernelFamily>);
+// In the order of the variant.
+template <class Variant>
+struct Readers;
+template <class... Families>
+struct Readers<std::variant<Families...>> {
+  static constexpr NamedReader kAll[] = {ReaderOf<Families>()...};
+};
+constexpr const auto& kReaders = Readers<KernelFamily>::kAll;
 
 }  // namespace
 
@@ -225,12 +267,6 @@ v1::KernelFamily FamilyToProto(const KernelFamily& family) {
   *proto.mutable_provenance() = ProvenanceToProto(facts.provenance);
   std::visit([&](const auto& typed) { WriteParameters(typed, proto); }, family);
   return proto;
-}
-
-const FamilyFacts& FactsOf(const KernelFamily& family) {
-  return std::visit(
-      [](const auto& typed) -> const FamilyFacts& { return typed.facts; },
-      family);
 }
 
 absl::string_view FormulaOf(const KernelFamily& family) {

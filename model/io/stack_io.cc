@@ -13,172 +13,10 @@
 #include "model/io/family_io.h"
 #include "model/io/graph_io.h"
 #include "model/io/sourced_io.h"
+#include "model/io/stack_bindings.h"
 
 namespace mansard::model {
 namespace {
-
-constexpr const char* kGemm = "gemm";
-constexpr const char* kGroupedGemm = "grouped_gemm";
-constexpr const char* kDecode = "attention_decode";
-constexpr const char* kPrefill = "attention_prefill";
-constexpr const char* kElementwise = "elementwise";
-constexpr const char* kCollective = "collective";
-constexpr const char* kOpKinds[] = {kGemm,    kGroupedGemm, kDecode,
-                                    kPrefill, kElementwise, kCollective};
-
-// Whether the family's formula prices ops of the kind.
-bool Serves(const KernelFamily& family, const std::string& op_kind) {
-  if (op_kind == kGemm) {
-    return std::holds_alternative<GemmFamily>(family) ||
-           std::holds_alternative<TiledGemmFamily>(family);
-  }
-  if (op_kind == kGroupedGemm) {
-    return std::holds_alternative<GemmFamily>(family);
-  }
-  if (op_kind == kDecode) {
-    return std::holds_alternative<DecodeAttentionFamily>(family);
-  }
-  if (op_kind == kPrefill) {
-    return std::holds_alternative<PrefillAttentionFamily>(family);
-  }
-  if (op_kind == kElementwise) {
-    return std::holds_alternative<ElementwiseFamily>(family);
-  }
-  return std::holds_alternative<CollectiveFamily>(family);
-}
-
-struct NamedFamily {
-  KernelFamily family;
-  int position = 0;  // In the proto.
-  bool used = false;
-};
-using FamilyMap = std::map<std::string, NamedFamily>;
-
-// Bindings by what they serve; the key is a format, a tier, or "" for all that
-// have no binding of their own.
-using BindingMap = std::map<std::string, std::string>;
-struct Bindings {
-  std::map<std::string, BindingMap> by_op_kind;
-
-  // The family for a key of an op kind; null where none.
-  const std::string* Find(const std::string& op_kind,
-                          const std::string& key) const {
-    const auto op = by_op_kind.find(op_kind);
-    if (op == by_op_kind.end()) return nullptr;
-    auto found = op->second.find(key);
-    if (found == op->second.end()) found = op->second.find("");
-    return found == op->second.end() ? nullptr : &found->second;
-  }
-};
-
-// `ids` gets every id, also of families that could not be read.
-FamilyMap ReadFamilies(const v1::KernelStack& proto, std::set<std::string>& ids,
-                       Violations& violations) {
-  FamilyMap families;
-  for (int i = 0; i < proto.families_size(); ++i) {
-    Violations::Scope scope(violations,
-                            Indexed("families", static_cast<size_t>(i)));
-    const std::string& id = proto.families(i).family();
-    if (!ids.insert(id).second) {
-      violations.Add("family", absl::StrCat("\"", id, "\" is there already"));
-      continue;
-    }
-    std::optional<KernelFamily> family =
-        FamilyFromProto(proto.families(i), violations);
-    if (family) families.emplace(id, NamedFamily{*std::move(family), i});
-  }
-  return families;
-}
-
-// The key of a binding, in canonical spelling; empty optional where it breaks
-// a rule.
-std::optional<std::string> BindingKey(const v1::KernelStack::Binding& binding,
-                                      Violations& violations) {
-  const size_t before = violations.all().size();
-  std::string key;
-  if (!binding.precision().empty()) {
-    if (binding.op_kind() != kGemm && binding.op_kind() != kGroupedGemm) {
-      violations.Add("precision",
-                     "is only for op_kind \"gemm\" and \"grouped_gemm\"");
-    } else if (const std::optional<Format> format = FormatFromProto(
-                   binding.precision(), "precision", violations)) {
-      key = std::string(TraitsOf(*format).name);
-    }
-  }
-  if (!binding.tier().empty()) {
-    if (binding.op_kind() != kCollective) {
-      violations.Add("tier", "is only for op_kind \"collective\"");
-    } else if (!ParseLinkTier(binding.tier())) {
-      violations.Add("tier", absl::StrCat("\"", binding.tier(),
-                                          "\" is unknown; known: nvlink, "
-                                          "pcie, rdma"));
-    } else {
-      key = binding.tier();
-    }
-  }
-  if (violations.all().size() != before) return std::nullopt;
-  return key;
-}
-
-// Whether the binding's family exists and fits its op kind.
-void CheckBoundFamily(const v1::KernelStack::Binding& binding,
-                      const FamilyMap& families,
-                      const std::set<std::string>& ids,
-                      Violations& violations) {
-  if (ids.count(binding.family()) == 0) {
-    violations.Add("family", absl::StrCat("\"", binding.family(),
-                                          "\" is no family of this stack; it "
-                                          "has ",
-                                          absl::StrJoin(ids, ", ")));
-    return;
-  }
-  const auto bound = families.find(binding.family());
-  // A family that could not be read has its own violations.
-  if (bound == families.end()) return;
-  if (!Serves(bound->second.family, binding.op_kind())) {
-    violations.Add("family",
-                   absl::StrCat("\"", binding.family(), "\" has formula ",
-                                FormulaOf(bound->second.family),
-                                ", which does not serve op_kind \"",
-                                binding.op_kind(), "\""));
-  }
-}
-
-Bindings ReadBindings(const v1::KernelStack& proto, const FamilyMap& families,
-                      const std::set<std::string>& ids,
-                      Violations& violations) {
-  Bindings bindings;
-  for (int i = 0; i < proto.bindings_size(); ++i) {
-    Violations::Scope scope(violations,
-                            Indexed("bindings", static_cast<size_t>(i)));
-    const auto& binding = proto.bindings(i);
-    const auto* kind =
-        std::find(std::begin(kOpKinds), std::end(kOpKinds), binding.op_kind());
-    if (kind == std::end(kOpKinds)) {
-      violations.Add("op_kind", absl::StrCat("\"", binding.op_kind(),
-                                             "\" is unknown; known: ",
-                                             absl::StrJoin(kOpKinds, ", ")));
-      continue;
-    }
-    CheckBoundFamily(binding, families, ids, violations);
-    const std::optional<std::string> key = BindingKey(binding, violations);
-    if (!key) continue;
-    if (!bindings.by_op_kind[*kind].emplace(*key, binding.family()).second) {
-      violations.Add("", absl::StrCat("op_kind \"", *kind, "\"",
-                                      key->empty() ? "" : " for ", *key,
-                                      " is bound already"));
-    }
-  }
-  for (const char* kind : kOpKinds) {
-    if (kind == std::string(kCollective)) continue;
-    if (kind == std::string(kGroupedGemm)) continue;
-    if (bindings.by_op_kind.count(kind) == 0) {
-      violations.Add("bindings",
-                     absl::StrCat("has none of op_kind \"", kind, "\""));
-    }
-  }
-  return bindings;
-}
 
 // Precondition: the binding and its family were checked.
 template <class Family>
@@ -372,11 +210,12 @@ std::optional<KernelStack> KernelStackFromProto(const v1::KernelStack& proto,
   const size_t before = violations.all().size();
   KernelStackSpec spec;
   spec.id = proto.stack();
-  std::set<std::string> ids;
-  FamilyMap families = ReadFamilies(proto, ids, violations);
-  const Bindings bindings = ReadBindings(proto, families, ids, violations);
+  StackParts parts = ReadStackParts(proto, violations);
+  FamilyMap& families = parts.families;
+  const Bindings& bindings = parts.bindings;
   spec.host = HostFromProto(proto.host(), violations);
   spec.fusion.residual_into_norm = proto.fusion().residual_into_norm();
+  spec.fusion.foreign_expert_rows = proto.fusion().foreign_expert_row_ratio();
   if (proto.has_memory()) {
     spec.memory = EngineMemoryFromProto(proto.memory(), violations);
   }
@@ -389,6 +228,7 @@ std::optional<KernelStack> KernelStackFromProto(const v1::KernelStack& proto,
       Bound<PrefillAttentionFamily>(bindings, kPrefill, families);
   spec.elementwise = Bound<ElementwiseFamily>(bindings, kElementwise, families);
   BindCollectives(bindings, families, spec);
+  BindFine(bindings, families, spec.fine);
   for (const auto& [id, named] : families) {
     if (!named.used) {
       violations.Add(
@@ -434,6 +274,7 @@ v1::KernelStack KernelStackToProto(const KernelStack& stack) {
       *proto.add_families() = FamilyToProto(family);
     }
   }
+  AddFine(spec.fine, proto);
   auto& host = *proto.mutable_host();
   host.set_step_seconds(spec.host.step.value());
   host.set_request_seconds(spec.host.request.value());
@@ -443,6 +284,8 @@ v1::KernelStack KernelStackToProto(const KernelStack& stack) {
   *host.mutable_provenance() = ProvenanceToProto(spec.host.provenance);
   proto.mutable_fusion()->set_residual_into_norm(
       spec.fusion.residual_into_norm);
+  proto.mutable_fusion()->set_foreign_expert_row_ratio(
+      spec.fusion.foreign_expert_rows);
   if (spec.memory.has_value()) {
     EngineMemoryToProto(*spec.memory, *proto.mutable_memory());
   }

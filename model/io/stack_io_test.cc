@@ -336,15 +336,15 @@ TEST(StackIoTest, NamesTheBrokenBindingRule) {
          binding.set_op_kind("moe");
          binding.set_family("wide");
        },
-       "bindings[6].op_kind", "\"moe\" is unknown; known: gemm,"},
+       "bindings[6].op_kind", "\"moe\" is unknown; known: activation, all_gather"},
       {[](v1::KernelStack& s) { s.mutable_bindings(1)->set_precision("fp5"); },
        "bindings[1].precision", "\"fp5\" is unknown; known: fp32"},
       {[](v1::KernelStack& s) { s.mutable_bindings(5)->set_tier("ethernet"); },
        "bindings[5].tier", "\"ethernet\" is unknown; known: nvlink"},
       {[](v1::KernelStack& s) { s.mutable_bindings(1)->set_tier("pcie"); },
-       "bindings[1].tier", "is only for op_kind \"collective\""},
+       "bindings[1].tier", "is only for op_kind \"all_gather\""},
       {[](v1::KernelStack& s) { s.mutable_bindings(5)->set_precision("bf16"); },
-       "bindings[5].precision", "is only for op_kind \"gemm\""},
+       "bindings[5].precision", "is only for op_kind \"attention_decode\""},
       {[](v1::KernelStack& s) { s.mutable_bindings(1)->set_family("gone"); },
        "bindings[1].family", "\"gone\" is no family of this stack; it has "},
       {[](v1::KernelStack& s) { s.mutable_bindings(1)->set_family("decode"); },

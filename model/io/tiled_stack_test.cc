@@ -169,7 +169,7 @@ TEST_F(TiledStackTest, RefusesWhatDoesNotFit) {
       {[](v1::KernelStack& s) {
          s.mutable_families(0)->set_formula("roofline-elementwise");
        },
-       "split_counts are no part of roofline-elementwise"},
+       "split_counts: are no part of roofline-elementwise"},
   };
   for (const Case& test : cases) {
     v1::KernelStack changed = Parse(kDerived);

@@ -39,9 +39,8 @@ Op ReduceScatterOp(const CollectiveShape& shape, Bytes message) {
 }
 
 Op AllToAllOp(const CollectiveShape& shape, Bytes message) {
-  Op op{.kind = OpKind::kAllToAll,
-        .part = Part::kExpertDispatch,
-        .shape = shape};
+  Op op{
+      .kind = OpKind::kAllToAll, .part = Part::kExpertDispatch, .shape = shape};
   op.work.message = message;
   op.work.activations_in = message;
   op.work.activations_out = message;
@@ -71,8 +70,8 @@ double DistinctRanks(const ExchangeShape& shape) {
 // of its experts, but for the rank's own.
 Op ExchangeOp(OpKind kind, Part part, const ExchangeShape& shape) {
   Op op{.kind = kind, .part = part, .shape = shape};
-  const Bytes token = ElementBytes(shape.format,
-                                   static_cast<double>(shape.columns));
+  const Bytes token =
+      ElementBytes(shape.format, static_cast<double>(shape.columns));
   const double copies = shape.imbalance * shape.tokens * DistinctRanks(shape);
   op.work.message = (copies * (shape.ranks - 1) / shape.ranks) * token;
   const Bytes apart = copies * token;

@@ -88,6 +88,7 @@ Op QuantizeOp(const ElementwiseShape& shape, Format output) {
   Op op =
       Elementwise(OpKind::kQuantize, Part::kAttentionQuantize, shape, 1, 0, 3);
   op.work.activations_out = ActivationBytes(output, shape.rows, shape.columns);
+  std::get<ElementwiseShape>(op.shape).made = output;
   return op;
 }
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <variant>
 #include <vector>
@@ -223,7 +224,7 @@ struct GemmShape {
 
 // `rows` token-expert pairs spread over experts that each hold [n, k] weights.
 struct GroupedGemmShape {
-  double rows = 0;  // On the busiest rank.
+  double rows = 0;              // On the busiest rank.
   double distinct_experts = 0;  // Expected number that see a row.
   int experts = 0;              // Held.
   int64_t n = 0;
@@ -232,6 +233,7 @@ struct GroupedGemmShape {
   Format weights = Format::kBf16;
   Format output = Format::kBf16;
   Format compute = Format::kBf16;
+  bool even = false;  // Each distinct expert sees as many rows.
 };
 
 struct AttentionShape {
@@ -314,12 +316,13 @@ struct ElementwiseShape {
   int64_t rows = 0;
   int64_t columns = 0;
   Format format = Format::kBf16;
+  std::optional<Format> made = std::nullopt;  // Of the result, if another.
 };
 
 struct CollectiveShape {
   int ranks = 1;
   LinkTier tier = LinkTier::kNvlink;  // The outermost that they span.
-  int node_ranks = 0;  // Of them in one node; 0: all.
+  int node_ranks = 0;                 // Of them in one node; 0: all.
 
   int nodes() const { return node_ranks == 0 ? 1 : ranks / node_ranks; }
 };

@@ -98,8 +98,8 @@ struct ShapeToText {
     return absl::StrCat("ranks=", s.ranks,
                         s.nodes() == 1 ? "" : absl::StrCat("/", s.nodes()),
                         " tokens=", s.tokens, " experts=", s.experts_per_token,
-                        " columns=", s.columns, " ",
-                        TraitsOf(s.format).name, " ", LinkTierName(s.tier));
+                        " columns=", s.columns, " ", TraitsOf(s.format).name,
+                        " ", LinkTierName(s.tier));
   }
   std::string operator()(const HostShape& s) const {
     return absl::StrCat("requests=", s.requests,

@@ -3,40 +3,11 @@
 #include <algorithm>
 
 #include "model/kernels/tiled_gemm.h"
+#include "model/price/part_basics.h"
 #include "model/price/work_on_device.h"
 
 namespace mansard::model {
 namespace {
-
-// What every family starts from. Vector and special-function work runs at peak:
-// its counts are approximate, and the families' fractions were fitted without
-// it. HBM carries weights and KV, and activations where they do not stay in L2.
-Parts Begin(const Op& op, const FamilyFacts& facts,
-            const ResolvedHardware& hardware, double hbm_fraction,
-            bool activations_in_hbm) {
-  Parts parts;
-  parts.family = &facts;
-  parts.vector = op.work.vector / hardware.vector;
-  parts.sfu = op.work.special / hardware.special;
-  parts.traffic.hbm_weights = op.work.weights;
-  parts.traffic.hbm_kv = op.work.kv_read + op.work.kv_write;
-  if (activations_in_hbm) {
-    parts.traffic.hbm_activations = op.work.activations();
-  }
-  parts.hbm = parts.traffic.hbm() / (hardware.hbm * hbm_fraction);
-  return parts;
-}
-
-void SetTensorTime(const Op& op, const Device& device, double peak_fraction,
-                   Parts& parts) {
-  parts.tensor_at_peak = TensorTimeAtPeak(op, device);
-  parts.tensor = parts.tensor_at_peak / peak_fraction;
-}
-
-void AddL2Work(Bytes moved, BytesPerSecond feed, Parts& parts) {
-  parts.traffic.l2 = moved;
-  parts.l2 = moved / feed;
-}
 
 // "roofline-gemm": a weight tile serves tile_rows tokens and an input tile
 // tile_columns outputs, so the operands cross from L2 m / tile_rows and
@@ -166,9 +137,73 @@ Parts PrefillAttentionParts(const Op& op, const ResolvedHardware& hardware) {
   return parts;
 }
 
+// The use that a finer family may serve.
+std::optional<ElementwiseUse> UseOf(const Op& op) {
+  if (op.part == Part::kExpertActivation ||
+      op.part == Part::kExpertDownQuantize || op.part == Part::kCombine) {
+    return ElementwiseUse::kExperts;
+  }
+  switch (op.kind) {
+    case OpKind::kNorm:
+      return ElementwiseUse::kNorm;
+    case OpKind::kActivation:
+      return ElementwiseUse::kActivation;
+    case OpKind::kRope:
+      return ElementwiseUse::kRope;
+    case OpKind::kResidual:
+      return ElementwiseUse::kResidual;
+    case OpKind::kEmbedding:
+      return ElementwiseUse::kEmbedding;
+    case OpKind::kSampling:
+      return ElementwiseUse::kSampling;
+    case OpKind::kRouting:
+      return ElementwiseUse::kRouting;
+    case OpKind::kGemm:
+    case OpKind::kGroupedGemm:
+    case OpKind::kAttentionDecode:
+    case OpKind::kAttentionPrefill:
+    case OpKind::kAdd:
+    case OpKind::kQuantize:
+    case OpKind::kDequantize:
+    case OpKind::kCombine:
+    case OpKind::kGate:
+    case OpKind::kConvolution:
+    case OpKind::kStateUpdate:
+    case OpKind::kStateScan:
+    case OpKind::kIndexScores:
+    case OpKind::kSelect:
+    case OpKind::kCompress:
+    case OpKind::kStreamMix:
+    case OpKind::kAllReduce:
+    case OpKind::kAllGather:
+    case OpKind::kReduceScatter:
+    case OpKind::kAllToAll:
+    case OpKind::kSendReceive:
+    case OpKind::kExpertDispatch:
+    case OpKind::kExpertCombine:
+    case OpKind::kHost:
+      return std::nullopt;
+  }
+  return std::nullopt;
+}
+
+const ElementwiseFamily& ElementwiseFor(const Op& op,
+                                        const KernelStackSpec& stack) {
+  const ElementwiseFamily* finer = nullptr;
+  if (const std::optional<ElementwiseUse> use = UseOf(op)) {
+    finer = stack.fine.elementwise.For(static_cast<size_t>(*use));
+  }
+  if (finer == nullptr && op.kind == OpKind::kQuantize) {
+    finer = stack.fine.quantize.For(
+        static_cast<size_t>(*std::get<ElementwiseShape>(op.shape).made));
+  }
+  return finer != nullptr ? *finer : stack.elementwise;
+}
+
 // "roofline-elementwise".
 Parts ElementwiseParts(const Op& op, const ResolvedHardware& hardware) {
-  const ElementwiseFamily& family = hardware.view.stack.spec().elementwise;
+  const ElementwiseFamily& family =
+      ElementwiseFor(op, hardware.view.stack.spec());
   Parts parts = Begin(op, family.facts, hardware, family.hbm_fraction,
                       !StaysInL2(op, hardware.l2_capacity));
   AddL2Work(op.work.activations(), family.l2_feed, parts);
@@ -196,8 +231,7 @@ Parts LineParts(const Op& op, int ranks, LinkTier tier, Bytes wire, int steps,
                       !StaysInL2(op, hardware.l2_capacity));
   // The lines are of the whole domain; on a mesh, few ranks use few links.
   const Link& link = *hardware.view.fabric.FindLink(tier);
-  const double links_used =
-      link.BandwidthAmong(ranks) / link.bandwidth.value;
+  const double links_used = link.BandwidthAmong(ranks) / link.bandwidth.value;
   Seconds fixed;
   Seconds moving = Seconds::Infinity();
   for (const CollectiveFamily::Line& line : family.lines) {
