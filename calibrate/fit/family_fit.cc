@@ -1,0 +1,371 @@
+#include "calibrate/fit/family_fit.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <type_traits>
+#include <variant>
+
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "model/base/status_macros.h"
+#include "model/base/violations.h"
+#include "model/hardware/family_parameters.h"
+#include "model/hardware/fine_slots.h"
+#include "model/price/price.h"
+
+namespace mansard::calibrate {
+namespace {
+
+using model::Format;
+using model::Formula;
+using model::KernelFamily;
+using model::KernelStack;
+using model::KernelStackSpec;
+using model::Range;
+
+// A parameter of one slot.
+struct ParameterPlace {
+  size_t slot = 0;
+  std::string name;
+};
+
+void Set(KernelFamily& family, const std::string& name, double value) {
+  std::visit(
+      [&](auto& typed) {
+        using Family = std::remove_reference_t<decltype(typed)>;
+        for (const auto& parameter : Formula<Family>::kParameters) {
+          if (name == parameter.name) parameter.set(typed, value);
+        }
+      },
+      family);
+}
+
+Range RangeOf(const KernelFamily& family, const std::string& name) {
+  Range range = Range::kCount;
+  std::visit(
+      [&](const auto& typed) {
+        using Family = std::remove_cvref_t<decltype(typed)>;
+        for (const auto& parameter : Formula<Family>::kParameters) {
+          if (name == parameter.name) range = parameter.range;
+        }
+      },
+      family);
+  return range;
+}
+
+model::FamilyFacts& FactsOf(KernelFamily& family) {
+  return std::visit(
+      [](auto& typed) -> model::FamilyFacts& { return typed.facts; }, family);
+}
+
+// Four digits: the rows do not tell more, and data files stay readable.
+double Rounded(double value) {
+  double rounded = value;
+  const bool read = absl::SimpleAtod(absl::StrFormat("%.4g", value), &rounded);
+  return read ? rounded : value;
+}
+
+// A binding's cases of a table that is keyed as the slot's op kind says.
+template <class Slot>
+bool Matches(const Slot& table, const FitSlot& slot, size_t index) {
+  switch (table.key) {
+    case model::SlotKey::kFormat:
+      return slot.precision.empty() ||
+             slot.precision == model::TraitsOf(static_cast<Format>(index)).name;
+    case model::SlotKey::kTier:
+      return slot.tier.empty() ||
+             slot.tier ==
+                 model::LinkTierName(static_cast<model::LinkTier>(index));
+    case model::SlotKey::kUse:
+      return slot.op_kind == model::ElementwiseUseName(
+                                 static_cast<model::ElementwiseUse>(index));
+  }
+  return false;
+}
+
+// Plain GEMMs: the one general table with finer families of its own.
+bool PlaceGemm(const FitSlot& slot, KernelStackSpec& stack) {
+  const auto* family = std::get_if<model::TiledGemmFamily>(&slot.prior);
+  if (slot.op_kind != "gemm" || family == nullptr) return false;
+  for (Format format : model::AllFormats()) {
+    if (slot.precision != model::TraitsOf(format).name) continue;
+    int& index = stack.tiled_gemm_by_format[static_cast<size_t>(format)];
+    if (index < 0) {
+      index = static_cast<int>(stack.tiled_gemm.size());
+      stack.tiled_gemm.emplace_back();
+    }
+    stack.tiled_gemm[static_cast<size_t>(index)] = *family;
+    return true;
+  }
+  return false;
+}
+
+// One set of rows with their ops, priced on stacks that differ in the slots.
+class Pricer {
+ public:
+  Pricer(const model::HardwareProfile& profile, const KernelStack& base,
+         const FitPlan& plan)
+      : profile_(profile), base_(base), plan_(plan) {
+    for (size_t i = 0; i < plan.slots.size(); ++i) {
+      for (const FreeParameter& free : plan.slots[i].free) {
+        places_.push_back({i, free.name});
+      }
+    }
+  }
+
+  std::vector<FitParameter> Parameters() const {
+    std::vector<FitParameter> parameters;
+    for (const FitSlot& slot : plan_.slots) {
+      for (const FreeParameter& free : slot.free) {
+        FitParameter parameter;
+        parameter.name =
+            absl::StrCat(model::FactsOf(slot.prior).id, ".", free.name);
+        parameter.prior = *ParameterOf(slot.prior, free.name);
+        parameter.lower = parameter.prior / free.reach;
+        parameter.upper = parameter.prior * free.reach;
+        const Range range = RangeOf(slot.prior, free.name);
+        if (range == Range::kFraction || range == Range::kShare) {
+          parameter.upper = std::min(parameter.upper, 1.0);
+        }
+        parameter.log_sigma = free.log_sigma;
+        parameters.push_back(std::move(parameter));
+      }
+    }
+    return parameters;
+  }
+
+  std::vector<FitSlot> SlotsWith(const std::vector<double>& values) const {
+    std::vector<FitSlot> slots = plan_.slots;
+    for (size_t i = 0; i < places_.size(); ++i) {
+      Set(slots[places_[i].slot].prior, places_[i].name, values[i]);
+    }
+    return slots;
+  }
+
+  absl::StatusOr<KernelStack> StackWith(
+      const std::vector<FitSlot>& slots) const {
+    KernelStackSpec spec = base_.spec();
+    for (const FitSlot& slot : slots) RETURN_IF_ERROR(Place(slot, spec));
+    if (plan_.foreign_expert_rows.has_value()) {
+      spec.fusion.foreign_expert_rows = *plan_.foreign_expert_rows;
+    }
+    model::Violations violations;
+    std::optional<KernelStack> stack =
+        KernelStack::Create(std::move(spec), violations);
+    if (!stack.has_value()) return violations.ToStatus();
+    return *std::move(stack);
+  }
+
+  // Of rows that have ops here.
+  absl::Status Add(const MeasuredCase& measured) {
+    if (!stack_.has_value()) {
+      ASSIGN_OR_RETURN(KernelStack stack, StackWith(plan_.slots));
+      stack_ = std::move(stack);
+    }
+    std::optional<model::OpList> ops = measured.ops(profile_.device(), *stack_);
+    if (ops.has_value()) rows_.push_back({&measured, *std::move(ops)});
+    return absl::OkStatus();
+  }
+
+  size_t size() const { return rows_.size(); }
+
+  struct Row {
+    const MeasuredCase* measured;
+    model::OpList ops;
+  };
+  const std::vector<Row>& rows() const { return rows_; }
+
+  model::Seconds TimeOf(const Row& row, const KernelStack& stack) const {
+    const model::HardwareView view{profile_.device(),
+                                   profile_.fabrics().front(), stack,
+                                   row.measured->warm_cache};
+    return model::SumOfEstimates(row.ops, view);
+  }
+
+  absl::StatusOr<FitResult> Fit(const std::vector<size_t>& chosen,
+                                const std::vector<double>& start,
+                                const FitOptions& options) const {
+    std::vector<double> measured;
+    for (const size_t i : chosen) {
+      measured.push_back(rows_[i].measured->measured.value());
+    }
+    absl::Status status;
+    const Predict predict = [&](const std::vector<double>& values,
+                                std::vector<double>& predicted) {
+      const absl::StatusOr<KernelStack> stack = StackWith(SlotsWith(values));
+      if (!stack.ok()) {
+        status.Update(stack.status());
+        std::fill(predicted.begin(), predicted.end(), 1.0);
+        return;
+      }
+      for (size_t i = 0; i < chosen.size(); ++i) {
+        predicted[i] = TimeOf(rows_[chosen[i]], *stack).value();
+      }
+    };
+    std::vector<FitParameter> parameters = Parameters();
+    for (size_t i = 0; i < start.size(); ++i) parameters[i].prior = start[i];
+    absl::StatusOr<FitResult> result =
+        FitMap(parameters, measured, predict, options);
+    RETURN_IF_ERROR(status);
+    return result;
+  }
+
+ private:
+  const model::HardwareProfile& profile_;
+  const KernelStack& base_;
+  const FitPlan& plan_;
+  std::vector<ParameterPlace> places_;
+  std::optional<KernelStack> stack_;
+  std::vector<Row> rows_;
+};
+
+std::vector<size_t> EveryRow(size_t rows) {
+  std::vector<size_t> all(rows);
+  for (size_t i = 0; i < rows; ++i) all[i] = i;
+  return all;
+}
+
+// What fits of one half leave on the other.
+absl::StatusOr<std::vector<double>> CrossResiduals(
+    const Pricer& pricer, const std::vector<double>& start) {
+  std::vector<double> residuals;
+  for (const size_t half : {size_t{0}, size_t{1}}) {
+    std::vector<size_t> chosen;
+    for (size_t i = half; i < pricer.size(); i += 2) chosen.push_back(i);
+    ASSIGN_OR_RETURN(const FitResult result,
+                     pricer.Fit(chosen, start, {.evaluations = 120}));
+    ASSIGN_OR_RETURN(const KernelStack stack,
+                     pricer.StackWith(pricer.SlotsWith(result.values)));
+    for (size_t i = 1 - half; i < pricer.size(); i += 2) {
+      const Pricer::Row& row = pricer.rows()[i];
+      residuals.push_back(
+          std::log(row.measured->measured / pricer.TimeOf(row, stack)));
+    }
+  }
+  return residuals;
+}
+
+// A generator of our own: the standard's distributions differ by library.
+uint64_t Next(uint64_t& state) {
+  state += 0x9e3779b97f4a7c15u;
+  uint64_t z = state;
+  z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
+  z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
+  return z ^ (z >> 31);
+}
+
+// A resample counts at most this many rows: the interval of fewer rows is
+// wider, and an honest upper bound.
+constexpr size_t kResampleRows = 160;
+
+absl::Status AddIntervals(const Pricer& pricer, int resamples, FamilyFit& fit) {
+  std::vector<std::vector<double>> values(fit.result.values.size());
+  uint64_t state = 1;
+  for (int r = 0; r < resamples; ++r) {
+    std::vector<size_t> chosen;
+    const size_t count = std::min(pricer.size(), kResampleRows);
+    for (size_t i = 0; i < count; ++i) {
+      chosen.push_back(static_cast<size_t>(Next(state) % pricer.size()));
+    }
+    ASSIGN_OR_RETURN(
+        const FitResult result,
+        pricer.Fit(chosen, fit.result.values, {.evaluations = 60}));
+    for (size_t i = 0; i < values.size(); ++i) {
+      values[i].push_back(result.values[i]);
+    }
+  }
+  const std::vector<FitParameter> parameters = pricer.Parameters();
+  for (size_t i = 0; i < values.size(); ++i) {
+    std::sort(values[i].begin(), values[i].end());
+    const size_t last = values[i].size() - 1;
+    fit.intervals[parameters[i].name] = {Rounded(values[i][last / 10]),
+                                         Rounded(values[i][last - last / 10])};
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::Status Place(const FitSlot& slot, KernelStackSpec& stack) {
+  if (PlaceGemm(slot, stack)) return absl::OkStatus();
+  bool placed = false;
+  model::VisitFine([&](const auto& table) {
+    using Table = std::remove_reference_t<decltype(stack.fine.*table.member)>;
+    const auto* family = std::get_if<typename Table::Family>(&slot.prior);
+    const bool by_use = table.key == model::SlotKey::kUse;
+    if (family == nullptr || (!by_use && slot.op_kind != table.op_kind)) return;
+    for (size_t i = 0; i < Table::kCases; ++i) {
+      if (!Matches(table, slot, i)) continue;
+      (stack.fine.*table.member).Bind(i, *family);
+      placed = true;
+    }
+  });
+  if (placed) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat(
+      "no table of a stack takes the family \"", model::FactsOf(slot.prior).id,
+      "\" for op_kind \"", slot.op_kind, "\" ", slot.precision, slot.tier));
+}
+
+std::optional<double> ParameterOf(const KernelFamily& family,
+                                  const std::string& name) {
+  std::optional<double> value;
+  std::visit(
+      [&](const auto& typed) {
+        using Family = std::remove_cvref_t<decltype(typed)>;
+        for (const auto& parameter : Formula<Family>::kParameters) {
+          if (name == parameter.name) value = parameter.get(typed);
+        }
+      },
+      family);
+  return value;
+}
+
+std::optional<model::Seconds> AnswerFor(const MeasuredCase& measured,
+                                        const model::HardwareProfile& profile,
+                                        const KernelStack& stack) {
+  const std::optional<model::OpList> ops =
+      measured.ops(profile.device(), stack);
+  if (!ops.has_value()) return std::nullopt;
+  return model::SumOfEstimates(
+      *ops, {profile.device(), profile.fabrics().front(), stack,
+             measured.warm_cache});
+}
+
+absl::StatusOr<FamilyFit> FitFamilies(
+    const std::vector<const MeasuredCase*>& cases,
+    const model::HardwareProfile& profile, const KernelStack& base,
+    const FitPlan& plan, const FamilyFitOptions& options) {
+  Pricer pricer(profile, base, plan);
+  const size_t count = std::min(cases.size(), options.max_rows);
+  for (size_t i = 0; i < count; ++i) {
+    RETURN_IF_ERROR(pricer.Add(*cases[i * cases.size() / count]));
+  }
+  if (pricer.size() == 0) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(plan.name, ": no row has work that the device can do"));
+  }
+  FamilyFit fit;
+  fit.rows = pricer.size();
+  ASSIGN_OR_RETURN(fit.result,
+                   pricer.Fit(EveryRow(pricer.size()), {},
+                              {.evaluations = options.evaluations}));
+  for (double& value : fit.result.values) value = Rounded(value);
+  const std::vector<FitParameter> parameters = pricer.Parameters();
+  for (size_t i = 0; i < parameters.size(); ++i) {
+    if (fit.result.weak[i]) fit.weak.push_back(parameters[i].name);
+  }
+  ASSIGN_OR_RETURN(std::vector<double> crossed,
+                   CrossResiduals(pricer, fit.result.values));
+  fit.sigma = Rounded(
+      std::clamp(SpreadOf(std::move(crossed), options.coverage), 0.01, 1.0));
+  if (options.resamples > 0) {
+    RETURN_IF_ERROR(AddIntervals(pricer, options.resamples, fit));
+  }
+  fit.slots = pricer.SlotsWith(fit.result.values);
+  for (FitSlot& slot : fit.slots) FactsOf(slot.prior).sigma = fit.sigma;
+  return fit;
+}
+
+}  // namespace mansard::calibrate
