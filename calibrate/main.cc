@@ -1,5 +1,5 @@
-// mansard-calibrate: writes down what the devices at hand are, fits kernel
-// families to measured tables, and judges the engine on them.
+// mansard-calibrate: writes down what the devices at hand are, and fits
+// kernel families to measured tables.
 #include <cstdio>
 #include <string>
 #include <vector>
@@ -20,21 +20,15 @@ ABSL_FLAG(bool, bandwidth, false,
           "describe: also measure the read bandwidth of device memory");
 
 ABSL_FLAG(std::vector<std::string>, measured, {},
-          "fit, validate: CSV tables of measured matrix products, separated by "
+          "fit: CSV tables of measured kernels, separated by "
           "commas; further ones may follow as arguments");
 ABSL_FLAG(std::string, out, "",
           "fit: folder that the kernel stacks are written to");
-ABSL_FLAG(std::string, output, "table", "validate: table or json");
 ABSL_FLAG(std::string, hardware, "",
-          "validate: hardware profile for all rows; by default each row's own");
-ABSL_FLAG(std::string, stack, "",
-          "validate: kernel stack for all rows; by default each row's own "
-          "engine and version, else the profile's first");
-ABSL_FLAG(std::string, tier, "",
-          "validate: \"spec\" asks the profile's first stack, whatever is "
-          "calibrated");
-ABSL_FLAG(bool, fitted_rows, false,
-          "validate: also judge the rows that fits saw");
+          "fit: only the stacks of this hardware profile");
+ABSL_FLAG(std::string, stack, "", "fit: only this stack");
+ABSL_FLAG(std::string, plan, "",
+          "fit: only families whose names of fits begin so, as \"gemm bf16\"");
 
 namespace mansard::calibrate {
 namespace {
@@ -64,36 +58,20 @@ std::vector<std::string> Tables(const std::vector<char*>& arguments) {
   return tables;
 }
 
-absl::Status PrintValidation(const std::vector<std::string>& tables) {
-  const std::string tier = absl::GetFlag(FLAGS_tier);
-  if (!tier.empty() && tier != "spec") {
-    return absl::InvalidArgumentError(
-        absl::StrCat("--tier: is \"", tier, "\"; allowed: spec"));
-  }
-  ValidateOptions options;
-  options.hardware = absl::GetFlag(FLAGS_hardware);
-  options.stack = absl::GetFlag(FLAGS_stack);
-  options.spec_tier = tier == "spec";
-  options.fitted_rows = absl::GetFlag(FLAGS_fitted_rows);
-  ASSIGN_OR_RETURN(const std::string text,
-                   RunValidate(tables, options, absl::GetFlag(FLAGS_output)));
-  std::printf("%s", text.c_str());
-  return absl::OkStatus();
-}
-
 int Run(const std::vector<char*>& arguments) {
   const std::string command = arguments.size() > 1 ? arguments[1] : "";
   absl::Status status;
   if (command == "describe" && arguments.size() == 2) {
     status = Describe(absl::GetFlag(FLAGS_bandwidth));
   } else if (command == "fit") {
-    status = RunFit(Tables(arguments), absl::GetFlag(FLAGS_out));
-  } else if (command == "validate") {
-    status = PrintValidation(Tables(arguments));
+    status = RunFit(Tables(arguments), absl::GetFlag(FLAGS_out),
+                    {.hardware = absl::GetFlag(FLAGS_hardware),
+                     .stack = absl::GetFlag(FLAGS_stack),
+                     .plan = absl::GetFlag(FLAGS_plan)});
   } else {
     std::fprintf(stderr,
                  "usage: mansard-calibrate describe [--bandwidth] | fit "
-                 "--measured=CSV --out=DIR | validate --measured=CSV\n");
+                 "--measured=CSV --out=DIR\n");
     return kUsage;
   }
   if (!status.ok()) {
@@ -113,9 +91,7 @@ int main(int argc, char** argv) {
       "Prints what each visible CUDA device reports, as the text form of a "
       "mansard.v1.Device.\n"
       "mansard-calibrate fit --measured=CSV[,CSV...] --out=DIR\n"
-      "Fits GEMM families to measured tables; writes the kernel stacks of each "
-      "device.\n"
-      "mansard-calibrate validate --measured=CSV[,CSV...] [--output=json]\n"
-      "Judges predictions on the rows that no fit saw.");
+      "Fits kernel families to measured tables; writes the kernel stacks of "
+      "each device.");
   return mansard::calibrate::Run(absl::ParseCommandLine(argc, argv));
 }

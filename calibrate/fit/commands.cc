@@ -10,18 +10,19 @@
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
 #include "calibrate/fit/fit_stacks.h"
+#include "calibrate/tables/tables.h"
 #include "model/base/status_macros.h"
 
 namespace mansard::calibrate {
 namespace {
 
-absl::StatusOr<std::vector<GemmRow>> ReadTables(
+absl::StatusOr<std::vector<MeasuredCase>> ReadTables(
     const std::vector<std::string>& tables) {
   if (tables.empty()) {
     return absl::InvalidArgumentError(
         "--measured: names no table; give one or more CSV files");
   }
-  std::vector<GemmRow> rows;
+  std::vector<MeasuredCase> rows;
   for (const std::string& table : tables) {
     std::ifstream file(table, std::ios::binary);
     if (!file) {
@@ -29,7 +30,7 @@ absl::StatusOr<std::vector<GemmRow>> ReadTables(
     }
     const std::string text((std::istreambuf_iterator<char>(file)),
                            std::istreambuf_iterator<char>());
-    absl::StatusOr<std::vector<GemmRow>> read = ReadGemmRows(text);
+    absl::StatusOr<std::vector<MeasuredCase>> read = ReadMeasured(text);
     if (!read.ok()) {
       return absl::InvalidArgumentError(
           absl::StrCat(table, ": ", read.status().message()));
@@ -41,28 +42,30 @@ absl::StatusOr<std::vector<GemmRow>> ReadTables(
 }
 
 void PrintRecord(const FitRecord& record) {
-  std::printf(
-      "%-16s %-20s %-9s rows %4zu  loss %.4f  sigma %.3f  at prior: %s\n",
-      record.hardware.c_str(), record.stack.c_str(),
-      std::string(model::TraitsOf(record.format).name).c_str(), record.fit.rows,
-      record.fit.result.mean_loss, record.fit.family.facts.sigma,
-      absl::StrJoin(record.fit.weak, ", ").c_str());
+  std::printf("%-14s %-18s %-26s rows %4zu  loss %.4f  sigma %.3f",
+              record.hardware.c_str(), record.stack.c_str(),
+              record.plan.c_str(), record.fit.rows, record.fit.result.mean_loss,
+              record.fit.sigma);
+  if (record.above_peak > 0) {
+    std::printf("  above peak %zu", record.above_peak);
+  }
+  std::printf("  at prior: %s\n", absl::StrJoin(record.fit.weak, ", ").c_str());
+  std::fflush(stdout);
 }
 
 }  // namespace
 
 absl::Status RunFit(const std::vector<std::string>& tables,
-                    const std::string& directory) {
+                    const std::string& directory, FitStacksOptions options) {
   if (directory.empty()) {
     return absl::InvalidArgumentError(
         "--out: is empty; give the folder that the stacks are written to");
   }
-  ASSIGN_OR_RETURN(const std::vector<GemmRow> rows, ReadTables(tables));
+  ASSIGN_OR_RETURN(const std::vector<MeasuredCase> rows, ReadTables(tables));
   ASSIGN_OR_RETURN(const model::ShippedData data, model::LoadShippedData());
-  const std::string today =
-      absl::FormatTime("%Y-%m-%d", absl::Now(), absl::UTCTimeZone());
-  ASSIGN_OR_RETURN(const FittedStacks fitted, FitStacks(rows, data, today));
-  for (const FitRecord& record : fitted.records) PrintRecord(record);
+  options.date = absl::FormatTime("%Y-%m-%d", absl::Now(), absl::UTCTimeZone());
+  options.done = &PrintRecord;
+  ASSIGN_OR_RETURN(const FittedStacks fitted, FitStacks(rows, data, options));
   for (const auto& [hardware, text] : fitted.files) {
     const std::string path =
         absl::StrCat(directory, "/", hardware, ".textproto");
@@ -74,20 +77,6 @@ absl::Status RunFit(const std::vector<std::string>& tables,
     }
   }
   return absl::OkStatus();
-}
-
-absl::StatusOr<std::string> RunValidate(const std::vector<std::string>& tables,
-                                        const ValidateOptions& options,
-                                        const std::string& output) {
-  if (output != "table" && output != "json") {
-    return absl::InvalidArgumentError(
-        absl::StrCat("--output: is \"", output, "\"; allowed: table, json"));
-  }
-  ASSIGN_OR_RETURN(const std::vector<GemmRow> rows, ReadTables(tables));
-  ASSIGN_OR_RETURN(const model::ShippedData data, model::LoadShippedData());
-  ASSIGN_OR_RETURN(const std::vector<Judgement> judgements,
-                   Validate(rows, data, options));
-  return output == "json" ? ToJson(judgements) : ToTable(judgements);
 }
 
 }  // namespace mansard::calibrate

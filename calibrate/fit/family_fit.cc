@@ -85,23 +85,6 @@ bool Matches(const Slot& table, const FitSlot& slot, size_t index) {
   return false;
 }
 
-// Plain GEMMs: the one general table with finer families of its own.
-bool PlaceGemm(const FitSlot& slot, KernelStackSpec& stack) {
-  const auto* family = std::get_if<model::TiledGemmFamily>(&slot.prior);
-  if (slot.op_kind != "gemm" || family == nullptr) return false;
-  for (Format format : model::AllFormats()) {
-    if (slot.precision != model::TraitsOf(format).name) continue;
-    int& index = stack.tiled_gemm_by_format[static_cast<size_t>(format)];
-    if (index < 0) {
-      index = static_cast<int>(stack.tiled_gemm.size());
-      stack.tiled_gemm.emplace_back();
-    }
-    stack.tiled_gemm[static_cast<size_t>(index)] = *family;
-    return true;
-  }
-  return false;
-}
-
 // One set of rows with their ops, priced on stacks that differ in the slots.
 class Pricer {
  public:
@@ -205,7 +188,11 @@ class Pricer {
       }
     };
     std::vector<FitParameter> parameters = Parameters();
-    for (size_t i = 0; i < start.size(); ++i) parameters[i].prior = start[i];
+    for (size_t i = 0; i < start.size(); ++i) {
+      // Rounding may have left the bounds.
+      parameters[i].prior =
+          std::clamp(start[i], parameters[i].lower, parameters[i].upper);
+    }
     absl::StatusOr<FitResult> result =
         FitMap(parameters, measured, predict, options);
     RETURN_IF_ERROR(status);
@@ -226,6 +213,10 @@ std::vector<size_t> EveryRow(size_t rows) {
   for (size_t i = 0; i < rows; ++i) all[i] = i;
   return all;
 }
+
+// Where half of the rows cannot tell the parameters, all rows' residuals stand
+// in for those of rows not seen, this much wider.
+constexpr double kSeenRowsFactor = 1.5;
 
 // What fits of one half leave on the other.
 absl::StatusOr<std::vector<double>> CrossResiduals(
@@ -289,7 +280,6 @@ absl::Status AddIntervals(const Pricer& pricer, int resamples, FamilyFit& fit) {
 }  // namespace
 
 absl::Status Place(const FitSlot& slot, KernelStackSpec& stack) {
-  if (PlaceGemm(slot, stack)) return absl::OkStatus();
   bool placed = false;
   model::VisitFine([&](const auto& table) {
     using Table = std::remove_reference_t<decltype(stack.fine.*table.member)>;
@@ -336,7 +326,10 @@ std::optional<model::Seconds> AnswerFor(const MeasuredCase& measured,
 absl::StatusOr<FamilyFit> FitFamilies(
     const std::vector<const MeasuredCase*>& cases,
     const model::HardwareProfile& profile, const KernelStack& base,
-    const FitPlan& plan, const FamilyFitOptions& options) {
+    const FitPlan& asked, const FamilyFitOptions& options) {
+  FitPlan plan = asked;
+  // Until the fit is done; a stack takes no family without.
+  for (FitSlot& slot : plan.slots) FactsOf(slot.prior).sigma = 1;
   Pricer pricer(profile, base, plan);
   const size_t count = std::min(cases.size(), options.max_rows);
   for (size_t i = 0; i < count; ++i) {
@@ -356,10 +349,15 @@ absl::StatusOr<FamilyFit> FitFamilies(
   for (size_t i = 0; i < parameters.size(); ++i) {
     if (fit.result.weak[i]) fit.weak.push_back(parameters[i].name);
   }
-  ASSIGN_OR_RETURN(std::vector<double> crossed,
-                   CrossResiduals(pricer, fit.result.values));
-  fit.sigma = Rounded(
-      std::clamp(SpreadOf(std::move(crossed), options.coverage), 0.01, 1.0));
+  double spread = 0;
+  if (pricer.size() / 2 > parameters.size()) {
+    ASSIGN_OR_RETURN(std::vector<double> crossed,
+                     CrossResiduals(pricer, fit.result.values));
+    spread = SpreadOf(std::move(crossed), options.coverage);
+  } else {
+    spread = kSeenRowsFactor * SpreadOf(fit.result.residuals, options.coverage);
+  }
+  fit.sigma = Rounded(std::clamp(spread, 0.01, 1.0));
   if (options.resamples > 0) {
     RETURN_IF_ERROR(AddIntervals(pricer, options.resamples, fit));
   }

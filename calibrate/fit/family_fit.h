@@ -46,10 +46,11 @@ struct FitPlan {
   std::optional<double> foreign_expert_rows = std::nullopt;
 };
 
-// The plan that a row belongs to; empty where no family of ours is fitted to
-// such rows.
-using MakePlan = std::optional<FitPlan> (*)(const model::Device& device,
-                                            const MeasuredCase& measured);
+// The plans that a row is fitted by, all of one name: of several (other tiles,
+// another trait), the one with the least loss stays. Empty where no family of
+// ours is fitted to such rows.
+using MakePlans = std::vector<FitPlan> (*)(const model::Device& device,
+                                           const MeasuredCase& measured);
 
 struct FamilyFit {
   std::vector<FitSlot> slots;  // With the fitted families as priors.

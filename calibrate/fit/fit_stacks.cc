@@ -1,106 +1,255 @@
 #include "calibrate/fit/fit_stacks.h"
 
+#include <algorithm>
 #include <set>
-#include <tuple>
 #include <utility>
+#include <variant>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
+#include "calibrate/fit/plans.h"
 #include "calibrate/tables/names.h"
 #include "model/base/status_macros.h"
+#include "model/base/violations.h"
 #include "model/io/derived_stack.h"
+#include "model/price/price.h"
 
 namespace mansard::calibrate {
 namespace {
 
-using model::Format;
+using model::HardwareProfile;
+using model::KernelStack;
+using model::KernelStackSpec;
 using model::ProvenanceKind;
-using model::TraitsOf;
 
-// The formats whose plain products are fitted.
-bool IsFitted(const RowFormats& formats) {
-  return formats.input == Format::kBf16 && formats.weights == Format::kBf16 &&
-         !formats.quantizes;
-}
-
-// Hardware, stack, format.
-using Key = std::tuple<std::string, std::string, Format>;
-
-struct Rows {
-  std::vector<GemmRow> fitted;
+// What is fitted together.
+struct Task {
+  std::vector<FitPlan> plans;  // Of which the best stays.
+  std::vector<const MeasuredCase*> fitted;
   size_t held_out = 0;
+  size_t above_peak = 0;
   std::set<std::string> sources;  // Without paths.
 };
 
-std::map<Key, Rows> Sort(const std::vector<GemmRow>& rows) {
-  std::map<Key, Rows> sorted;
-  for (const GemmRow& row : rows) {
-    const std::string hardware(HardwareId(row.device));
-    const std::string stack = StackId(row.framework, row.version);
-    const std::optional<RowFormats> formats = FormatsOf(row);
-    if (!row.flag.empty() || row.batch != 1 || hardware.empty() ||
-        stack.empty() || !formats || !IsFitted(*formats)) {
-      continue;
-    }
-    Rows& own = sorted[Key(hardware, stack, formats->input)];
-    if (SideOf({row.m, row.n, row.k}) == Side::kHeldOut) {
-      ++own.held_out;
-      continue;
-    }
-    own.sources.insert(row.source.substr(0, row.source.find(':')));
-    own.fitted.push_back(row);
+// In the order of fitting: order of the plan, its name.
+using Tasks = std::map<std::pair<int, std::string>, Task>;
+// By stack; the device's own stack has the empty name and comes first.
+using DeviceTasks = std::map<std::string, Tasks>;
+
+// Whether the time is below what the datasheet allows.
+bool IsAbovePeak(const MeasuredCase& measured, const HardwareProfile& profile) {
+  const KernelStack& stack = profile.stacks().front();
+  const std::optional<model::OpList> ops =
+      measured.ops(profile.device(), stack);
+  if (!ops.has_value()) return false;
+  // Bytes that stay in a cache between runs are no error: tensor work alone.
+  model::Seconds tensor;
+  for (const model::Op& op : *ops) {
+    tensor += op.repeat * model::Price(op, {profile.device(),
+                                            profile.fabrics().front(), stack})
+                              .tensor_at_peak;
   }
-  return sorted;
+  return kAbovePeak * measured.measured < tensor;
 }
 
-model::Provenance ProvenanceOf(const Rows& rows, const GemmFit& fit,
-                               const std::string& date) {
-  return {ProvenanceKind::kFitted,
-          absl::StrFormat("%s: %d shapes of a split by shape hash, judged on "
-                          "the other %d; mean loss %.4f",
-                          absl::StrJoin(rows.sources, ", "), fit.rows,
-                          rows.held_out, fit.result.mean_loss),
-          date};
+void Sort(const MeasuredCase& measured, const HardwareProfile& profile,
+          const FitStacksOptions& options, DeviceTasks& tasks) {
+  RowPlans plans = PlansFor(profile.device(), measured);
+  if (plans.plans.empty()) return;
+  const std::string name = plans.plans.front().name;
+  const bool of_device = plans.plans.front().of_device;
+  const std::string stack =
+      of_device ? "" : StackId(measured.framework, measured.version);
+  if (!absl::StartsWith(name, options.plan) || (stack.empty() && !of_device) ||
+      (!options.stack.empty() && !of_device && stack != options.stack)) {
+    return;
+  }
+  Task& task = tasks[stack][{plans.order, name}];
+  if (task.plans.empty()) task.plans = std::move(plans.plans);
+  if (measured.side == Side::kHeldOut) {
+    ++task.held_out;
+    return;
+  }
+  if (IsAbovePeak(measured, profile)) {
+    ++task.above_peak;
+    return;
+  }
+  task.sources.insert(measured.source.substr(0, measured.source.find(':')));
+  task.fitted.push_back(&measured);
+}
+
+void Describe(const Task& task, const std::string& date, FamilyFit& fit) {
+  const model::Provenance provenance = {
+      ProvenanceKind::kFitted,
+      absl::StrFormat("%s: %d rows of a split by shape hash, judged on the "
+                      "other %d; mean loss %.4f",
+                      absl::StrJoin(task.sources, ", "), fit.rows,
+                      task.held_out, fit.result.mean_loss),
+      date};
+  for (FitSlot& slot : fit.slots) {
+    std::visit(
+        [&](auto& family) {
+          model::FamilyFacts& facts = family.facts;
+          facts.tier = model::Tier::kCalibrated;
+          facts.provenance = provenance;
+          const std::string prefix = absl::StrCat(facts.id, ".");
+          for (const std::string& weak : fit.weak) {
+            if (!absl::StartsWith(weak, prefix)) continue;
+            facts.parameter_provenance[weak.substr(prefix.size())] = {
+                ProvenanceKind::kAssumed,
+                "prior of the fit; the rows do not tell otherwise", ""};
+          }
+          for (const auto& [name, interval] : fit.intervals) {
+            if (absl::StartsWith(name, prefix)) {
+              facts.parameter_intervals[name.substr(prefix.size())] = interval;
+            }
+          }
+        },
+        slot.prior);
+  }
+}
+
+// Of the parameters, and of what is judged.
+bool HasEnoughRows(const Task& task) {
+  size_t parameters = 0;
+  for (const FitPlan& plan : task.plans) {
+    size_t free = 0;
+    for (const FitSlot& slot : plan.slots) free += slot.free.size();
+    parameters = std::max(parameters, free);
+  }
+  return task.fitted.size() >= std::max(kMinFitRows, parameters + 2);
+}
+
+// The plan with the least loss.
+absl::StatusOr<FamilyFit> FitBest(const Task& task,
+                                  const HardwareProfile& profile,
+                                  const KernelStack& base, size_t& best) {
+  std::vector<double> losses;
+  if (task.plans.size() > 1) {
+    for (const FitPlan& plan : task.plans) {
+      ASSIGN_OR_RETURN(
+          const FamilyFit fit,
+          FitFamilies(task.fitted, profile, base, plan,
+                      {.max_rows = 256, .evaluations = 250, .resamples = 0}));
+      losses.push_back(fit.result.mean_loss);
+    }
+    best = static_cast<size_t>(std::min_element(losses.begin(), losses.end()) -
+                               losses.begin());
+  }
+  return FitFamilies(task.fitted, profile, base, task.plans[best]);
+}
+
+// Fits that stand on each other, one stack's.
+class StackFitter {
+ public:
+  StackFitter(std::string hardware, std::string stack,
+              const HardwareProfile& profile, KernelStack base)
+      : hardware_(std::move(hardware)),
+        stack_(std::move(stack)),
+        profile_(profile),
+        current_(std::move(base)) {}
+
+  absl::Status Fit(const Tasks& tasks, const FitStacksOptions& options,
+                   std::vector<FitRecord>& records) {
+    for (const auto& [key, task] : tasks) {
+      if (!HasEnoughRows(task)) continue;
+      size_t best = 0;
+      ASSIGN_OR_RETURN(FamilyFit fit, FitBest(task, profile_, current_, best));
+      if (fit.sigma > kMaxSigma) {
+        Record(key.second, task, std::move(fit), options, records);
+        continue;
+      }
+      Describe(task, options.date, fit);
+      KernelStackSpec spec = current_.spec();
+      for (const FitSlot& slot : fit.slots) {
+        RETURN_IF_ERROR(Place(slot, spec));
+        bound_.push_back({slot.op_kind, slot.precision, slot.tier, slot.prior});
+      }
+      if (const auto rows = task.plans[best].foreign_expert_rows) {
+        spec.fusion.foreign_expert_rows = *rows;
+        foreign_expert_rows_ = rows;
+      }
+      model::Violations violations;
+      std::optional<KernelStack> next =
+          KernelStack::Create(std::move(spec), violations);
+      if (!next.has_value()) return violations.ToStatus();
+      current_ = *std::move(next);
+      Record(key.second, task, std::move(fit), options, records);
+    }
+    return absl::OkStatus();
+  }
+
+  const KernelStack& current() const { return current_; }
+  bool empty() const { return bound_.empty(); }
+  std::string Text(const std::string& base) const {
+    return model::DerivedStackToText(stack_, base, bound_,
+                                     foreign_expert_rows_);
+  }
+
+ private:
+  void Record(const std::string& plan, const Task& task, FamilyFit fit,
+              const FitStacksOptions& options,
+              std::vector<FitRecord>& records) const {
+    records.push_back({hardware_, stack_, plan, std::move(fit), task.held_out,
+                       task.above_peak});
+    if (options.done != nullptr) options.done(records.back());
+  }
+
+  const std::string hardware_;
+  const std::string stack_;
+  const HardwareProfile& profile_;
+  KernelStack current_;
+  std::vector<model::BoundFamily> bound_;
+  std::optional<double> foreign_expert_rows_;
+};
+
+absl::Status FitDevice(const std::string& hardware,
+                       const HardwareProfile& profile, const DeviceTasks& tasks,
+                       const FitStacksOptions& options, FittedStacks& fitted) {
+  std::string text;
+  std::string base_id = profile.stacks().front().spec().id;
+  KernelStack base = profile.stacks().front();
+  for (const auto& [stack, own] : tasks) {
+    StackFitter fitter(hardware, stack.empty() ? kDeviceStack : stack, profile,
+                       base);
+    RETURN_IF_ERROR(fitter.Fit(own, options, fitted.records));
+    if (fitter.empty()) continue;
+    absl::StrAppend(&text, fitter.Text(base_id));
+    if (stack.empty()) {
+      base = fitter.current();
+      base_id = kDeviceStack;
+    }
+  }
+  if (text.empty()) return absl::OkStatus();
+  fitted.files[hardware] = absl::StrCat(
+      "# proto-file: mansard/v1/catalog.proto\n"
+      "# proto-message: mansard.v1.HardwareProfile\n"
+      "# Written by mansard-calibrate fit.\n",
+      text);
+  return absl::OkStatus();
 }
 
 }  // namespace
 
-absl::StatusOr<FittedStacks> FitStacks(const std::vector<GemmRow>& rows,
+absl::StatusOr<FittedStacks> FitStacks(const std::vector<MeasuredCase>& cases,
                                        const model::ShippedData& data,
-                                       const std::string& date) {
-  FittedStacks fitted;
-  for (const auto& [key, own] : Sort(rows)) {
-    const auto& [hardware, stack, format] = key;
+                                       const FitStacksOptions& options) {
+  std::map<std::string, DeviceTasks> tasks;
+  for (const MeasuredCase& measured : cases) {
+    const std::string hardware(HardwareId(measured.device));
     const auto profile = data.profiles.find(hardware);
-    if (own.fitted.size() < kMinFitRows || profile == data.profiles.end() ||
-        !profile->second->device().HasTensor(format)) {
+    if (!measured.flag.empty() || profile == data.profiles.end() ||
+        (!options.hardware.empty() && hardware != options.hardware)) {
       continue;
     }
-    const model::Device& device = profile->second->device();
-    ASSIGN_OR_RETURN(GemmFit fit, FitTiledGemm(own.fitted, device, format,
-                                               GemmPrior(device, format)));
-    model::FamilyFacts& facts = fit.family.facts;
-    facts.id = absl::StrCat("gemm-", TraitsOf(format).name, "-tiled");
-    facts.tier = model::Tier::kCalibrated;
-    facts.provenance = ProvenanceOf(own, fit, date);
-    for (const std::string& name : fit.weak) {
-      facts.parameter_provenance[name] = {
-          ProvenanceKind::kAssumed,
-          "prior of the fit; the rows do not tell otherwise", ""};
-    }
-    std::string& file = fitted.files[hardware];
-    if (file.empty()) {
-      file =
-          "# proto-file: mansard/v1/catalog.proto\n"
-          "# proto-message: mansard.v1.HardwareProfile\n"
-          "# Written by mansard-calibrate fit.\n";
-    }
-    absl::StrAppend(&file,
-                    model::DerivedStackToText(
-                        stack, profile->second->stacks().front().spec().id,
-                        {{format, fit.family}}));
-    fitted.records.push_back({hardware, stack, format, std::move(fit)});
+    Sort(measured, *profile->second, options, tasks[hardware]);
+  }
+  FittedStacks fitted;
+  for (const auto& [hardware, own] : tasks) {
+    RETURN_IF_ERROR(
+        FitDevice(hardware, *data.profiles.at(hardware), own, options, fitted));
   }
   return fitted;
 }

@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "calibrate/fit/gemm_fit.h"
-#include "calibrate/fit/gemm_rows.h"
+#include "calibrate/fit/family_fit.h"
+#include "calibrate/tables/measured_case.h"
 #include "model/io/shipped.h"
 
 namespace mansard::calibrate {
@@ -16,8 +16,10 @@ namespace mansard::calibrate {
 struct FitRecord {
   std::string hardware;
   std::string stack;
-  model::Format format = model::Format::kBf16;
-  GemmFit fit;
+  std::string plan;
+  FamilyFit fit;
+  size_t held_out = 0;
+  size_t above_peak = 0;  // Rows left out.
 };
 
 struct FittedStacks {
@@ -26,12 +28,30 @@ struct FittedStacks {
   std::vector<FitRecord> records;
 };
 
-// A stack for every device and engine version with at least kMinFitRows rows
-// of plain bf16 products on the fitted side, apart from flagged rows. Error: a
-// fit's.
-inline constexpr size_t kMinFitRows = 100;
-absl::StatusOr<FittedStacks> FitStacks(const std::vector<GemmRow>& rows,
+struct FitStacksOptions {
+  std::string date = "";      // Of the provenance.
+  std::string hardware = "";  // Empty: all.
+  std::string stack = "";     // Empty: all.
+  std::string plan = "";      // How names of plans begin; empty: all.
+  void (*done)(const FitRecord&) = nullptr;  // After each fit.
+};
+
+// The stack that families of the whole device stand in.
+inline constexpr char kDeviceStack[] = "generic-measured";
+// Rows that imply more than this share of the datasheet's floor are wrong, or
+// their shape is.
+inline constexpr double kAbovePeak = 1.15;
+// Fewer rows tell no family.
+inline constexpr size_t kMinFitRows = 12;
+// A fit that leaves more has not found what the rows are: it is recorded, but
+// serves nothing.
+inline constexpr double kMaxSigma = 0.5;
+
+// A stack for every device and engine version with enough rows on the fitted
+// side, apart from flagged rows; of a device's own plans, one that the others
+// stand on. Error: a fit's.
+absl::StatusOr<FittedStacks> FitStacks(const std::vector<MeasuredCase>& cases,
                                        const model::ShippedData& data,
-                                       const std::string& date);
+                                       const FitStacksOptions& options);
 
 }  // namespace mansard::calibrate

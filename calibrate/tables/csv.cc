@@ -5,6 +5,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "absl/strings/strip.h"
 #include "model/base/status_macros.h"
 
 namespace mansard::calibrate {
@@ -66,6 +67,7 @@ absl::StatusOr<bool> CsvReader::ReadLine(std::vector<std::string>& cells) {
         absl::StrCat("line ", line_, ": a quoted cell is not closed"));
   }
   cells.push_back(cell);
+  line_text_ = absl::StripSuffix(rest_.substr(0, i), "\r");
   rest_.remove_prefix(std::min(i + 1, rest_.size()));
   return true;
 }

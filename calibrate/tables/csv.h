@@ -19,11 +19,15 @@ class CsvReader {
   // The next row's cells; false after the last. Error: a row whose number of
   // cells is not the header's, or a quoted cell that nothing closes.
   absl::StatusOr<bool> Next(std::vector<std::string>& cells);
+  // What was read last (at first, the header), as it stands there, without the
+  // end of its line.
+  absl::string_view line_text() const { return line_text_; }
 
  private:
   absl::StatusOr<bool> ReadLine(std::vector<std::string>& cells);
 
   absl::string_view rest_;
+  absl::string_view line_text_;
   std::vector<std::string> header_;
   int line_ = 0;
 };

@@ -24,7 +24,8 @@ enum class Side { kFitted, kHeldOut };
 Side SideOf(const std::vector<int64_t>& shape);
 
 struct MeasuredCase {
-  size_t row = 0;  // In the file, from 0, its header not counted.
+  std::string table;  // "gemm"; see tables.h.
+  size_t row = 0;     // In the file, from 0, its header not counted.
   std::string device;
   std::string framework;
   std::string version;

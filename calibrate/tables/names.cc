@@ -8,6 +8,7 @@ namespace mansard::calibrate {
 namespace {
 
 using model::Format;
+using model::TraitsOf;
 
 struct Alias {
   const char* table;
@@ -40,6 +41,8 @@ constexpr Alias kDevices[] = {
 };
 constexpr Alias kEngines[] = {
     {"vLLM", "vllm"}, {"SGLang", "sglang"}, {"TensorRT-LLM", "trtllm"}};
+// Libraries whose tables name no version.
+constexpr Alias kLibraries[] = {{"AITER", "aiter"}};
 
 struct NamedFormat {
   const char* type;
@@ -78,29 +81,53 @@ absl::string_view HardwareId(absl::string_view device) {
   return "";
 }
 
+absl::string_view EngineId(absl::string_view framework) {
+  for (const Alias& alias : kEngines) {
+    if (framework == alias.table) return alias.here;
+  }
+  return "";
+}
+
 std::string StackId(absl::string_view framework, absl::string_view version) {
   for (const Alias& alias : kEngines) {
     if (framework == alias.table && !version.empty()) {
       return absl::StrCat(alias.here, "-", absl::StripSuffix(version, ".0"));
     }
   }
+  for (const Alias& alias : kLibraries) {
+    if (framework == alias.table) return alias.here;
+  }
   return "";
 }
 
-std::optional<RowFormats> FormatsOf(const GemmRow& row) {
+std::optional<RowFormats> FormatsOf(const FormatNames& names) {
   const std::optional<Format> input =
-      FormatNamed(row.input_format, row.quantization);
+      FormatNamed(names.input, names.quantization);
   const std::optional<Format> weights =
-      FormatNamed(row.weight_format, row.quantization);
-  const std::optional<Format> output = FormatNamed(row.output_format, "none");
+      FormatNamed(names.weights, names.quantization);
+  const std::optional<Format> output = FormatNamed(names.output, "none");
   if (!input || !weights || !output) return std::nullopt;
   RowFormats formats{*input, *weights, *output, false};
-  if (row.scope == "act_quant+gemm") {
+  if (names.scope == "act_quant+gemm") {
     formats.quantizes = true;
-  } else if (row.scope != "gemm") {
+  } else if (names.scope != "gemm") {
     return std::nullopt;
   }
   return formats;
+}
+
+std::string FormatsText(const RowFormats& formats) {
+  std::string text(TraitsOf(formats.input).name);
+  if (formats.weights != formats.input) {
+    absl::StrAppend(&text, " x ", TraitsOf(formats.weights).name);
+  }
+  if (formats.quantizes) absl::StrAppend(&text, " + quantize");
+  return text;
+}
+
+std::optional<Format> FormatOfType(absl::string_view type) {
+  if (type == "fp8") return Format::kFp8E4m3;
+  return FormatNamed(type, "none");
 }
 
 }  // namespace mansard::calibrate

@@ -6,13 +6,16 @@
 #include <string>
 
 #include "absl/strings/string_view.h"
-#include "calibrate/fit/gemm_rows.h"
 #include "model/base/format.h"
 
 namespace mansard::calibrate {
 
 // "H100_SXM" -> "h100-sxm"; empty where no hardware profile is meant.
 absl::string_view HardwareId(absl::string_view device);
+
+// "vLLM" -> "vllm", as ids of its stacks begin; empty for frameworks that are
+// no engine.
+absl::string_view EngineId(absl::string_view framework);
 
 // "vLLM", "0.24.0" -> "vllm-0.24"; empty for frameworks that are no engine.
 std::string StackId(absl::string_view framework, absl::string_view version);
@@ -23,7 +26,19 @@ struct RowFormats {
   model::Format output = model::Format::kBf16;
   bool quantizes = false;  // The row's time holds the input's quantisation.
 };
-// Empty where the row's formats are none of the engine's.
-std::optional<RowFormats> FormatsOf(const GemmRow& row);
+// How a row of matrix products spells them.
+struct FormatNames {
+  std::string input;
+  std::string weights;
+  std::string output;
+  std::string quantization;
+  std::string scope;
+};
+// Empty where they are none of the engine's.
+std::optional<RowFormats> FormatsOf(const FormatNames& names);
+// "bf16", "bf16 x int8", "fp8-block + quantize".
+std::string FormatsText(const RowFormats& formats);
+// "bf16" of a table of attention, by type alone.
+std::optional<model::Format> FormatOfType(absl::string_view type);
 
 }  // namespace mansard::calibrate

@@ -42,8 +42,8 @@ absl::StatusOr<Table> Table::Open(absl::string_view csv,
     }
   }
   if (!missing.empty()) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "the table has no column ", absl::StrJoin(missing, ", ")));
+    return absl::InvalidArgumentError(
+        absl::StrCat("the table has no column ", absl::StrJoin(missing, ", ")));
   }
   return Table(std::move(reader), std::move(places));
 }

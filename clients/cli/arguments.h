@@ -26,6 +26,7 @@ enum class Command {
   kModelDiff,
   kHardwareList,
   kHardwareGet,
+  kValidate,
 };
 
 // In the order in which -o lists them.
@@ -103,6 +104,17 @@ struct KernelFlags {
   std::optional<int64_t> fused = std::nullopt;
 };
 
+// Of `mansard validate`, as typed: RunValidate checks them.
+struct ValidateFlags {
+  std::string measured = "";  // Files, separated by commas.
+  std::string hardware = "";
+  std::string stack = "";
+  std::string tier = "";
+  std::string worst = "";
+  std::string predictions = "";
+  bool all_rows = false;
+};
+
 struct Arguments {
   Command command = Command::kHelp;
   // "host:port", or empty: the embedded engine.
@@ -114,6 +126,7 @@ struct Arguments {
   bool fail_if_infeasible = false;
   EstimateFlags estimate;
   KernelFlags kernel;
+  ValidateFlags validate;
   // Roofline: whose bytes the intensities count.
   std::string level;
   // The id or file that the command is about.

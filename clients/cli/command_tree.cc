@@ -67,6 +67,7 @@ CommandTree::CommandTree() : root_(help::kRoot) {
   AddKernels();
   AddRoofline();
   AddModelAndHardware();
+  AddValidate();
   AddLeaf(
       AddCommand(&root_, "status", "Is the engine there, and what does it hold",
                  help::kStatusFooter),
@@ -249,6 +250,31 @@ void CommandTree::AddModelAndHardware() {
   profile->add_option("ID", arguments_.operand,
                       "As in `mansard hardware list`");
   AddLeaf(profile, Command::kHardwareGet, true);
+}
+
+void CommandTree::AddValidate() {
+  CLI::App* app = AddCommand(&root_, "validate",
+                             "How predictions hold up against measured kernels",
+                             help::kValidateFooter);
+  AddLeaf(app, Command::kValidate, false);
+  ValidateFlags& flags = arguments_.validate;
+  AddText(app, "--measured", flags.measured,
+          "Tables of measured kernels, separated by commas", "CSV,...",
+          "What is judged");
+  app->add_flag("--all-rows", flags.all_rows,
+                "Also the rows that fits have seen")
+      ->group("What is judged");
+  const char* group = "Who answers (default: each row's device and engine)";
+  AddText(app, "--hardware", flags.hardware, "An id", "ID", group);
+  AddText(app, "--stack", flags.stack, "Kernel stack", "ID", group);
+  AddText(app, "--tier", flags.tier, "spec: every profile's first stack",
+          "TIER", group);
+  AddText(app, "--worst", flags.worst,
+          "Rows of each group with the largest errors (default: 0, json 20)",
+          "N", "Answer");
+  AddText(app, "--predictions", flags.predictions,
+          "Write the table with a prediction beside every row", "OUT.csv",
+          "Answer");
 }
 
 CLI::App& CommandTree::Deepest() {

@@ -96,6 +96,7 @@ class CommandTree {
     }
   }
   void AddModelAndHardware();
+  void AddValidate();
 
   CLI::App root_;
   RawFlags raw_;

@@ -14,6 +14,7 @@ inline constexpr char kRootFooter[] =
   mansard roofline --model llama-3.1-8b --hardware h100-sxm --phase decode --context 4096
   mansard model import ./my-model/config.json
   mansard hardware get h100-sxm
+  mansard validate --measured kernels.csv
 
 -o csv prints one table, with units in its header and numbers unrounded: estimate the parts (--ops:
 the ops; --waterfall alone: its rows), roofline the ops, model get and import the tensors, hardware
@@ -138,6 +139,27 @@ inline constexpr char kHardwareGetFooter[] =
     R"(Examples:
   mansard hardware get h100-sxm
   mansard hardware get h100-sxm -o textproto > my-device.textproto)";
+
+inline constexpr char kValidateFooter[] =
+    R"(A table is known by its columns: each row is one measured kernel, with the columns device,
+framework, framework_version, source and latency_us beside those of its shape. Rows with a flag
+count for nothing, and of the others only those that no fit has seen, unless --all-rows.
+A row is asked of its device's stack for its engine and version; where it names no version, of the
+engine's newest stack; of libraries, of the device's own measured stack; else of the first stack.
+
+A group is the rows of one table, device, software and slice (formats, kernels, ranks). The worst
+groups come first; -o md lists those above their target before all others. -o json adds deciles by
+size and the worst rows.
+--predictions writes every row, flagged ones too, with predicted_us, p10_us, p90_us, floor_us,
+bound, tier and extrapolated, empty where there is no answer. Of several tables each is written to
+its own file, its name before the ending: OUT.gemm.csv.
+Runs in this process: there is no server for it, and --timeout does not count.
+
+Examples:
+  mansard validate --measured gemm.csv
+  mansard validate --measured gemm.csv,mla.csv --tier spec -o json
+  mansard validate --measured gemm.csv --hardware h100-sxm --stack vllm-0.24 --worst 10
+  mansard validate --measured gemm.csv --predictions predicted.csv)";
 
 inline constexpr char kStatusFooter[] =
     R"(Exit 1 if a service does not serve, 3 if nobody answers.

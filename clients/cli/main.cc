@@ -22,7 +22,8 @@ absl::StatusOr<Answer> Run(const Session& session, const Arguments& arguments,
   switch (arguments.command) {
     case Command::kHelp:
     case Command::kVersion:
-      break;  // Need no session; see Main.
+    case Command::kValidate:
+      break;  // Need no session; see RunCommand.
     case Command::kStatus:
       return RunStatus(session, arguments, style);
     case Command::kEstimate:
@@ -51,10 +52,8 @@ absl::StatusOr<Answer> Run(const Session& session, const Arguments& arguments,
   return Answer();
 }
 
-absl::StatusOr<Answer> RunWithSession(const Arguments& arguments) {
-  const Style style = arguments.output == OutputFormat::kMarkdown
-                          ? Style::Markdown()
-                          : Style(WantsColor(arguments.no_color));
+absl::StatusOr<Answer> RunWithSession(const Arguments& arguments,
+                                      const Style& style) {
   if (!arguments.server.empty()) {
     return Run(Session(client::Connect(arguments.server), arguments.server,
                        arguments.timeout),
@@ -82,7 +81,12 @@ absl::StatusOr<Answer> RunCommand(int argc, const char* const* argv) {
     return Answer{.out = arguments->help};
   }
   if (arguments->command == Command::kVersion) return RunVersion(*arguments);
-  absl::StatusOr<Answer> answer = RunWithSession(*arguments);
+  const Style style = arguments->output == OutputFormat::kMarkdown
+                          ? Style::Markdown()
+                          : Style(WantsColor(arguments->no_color));
+  absl::StatusOr<Answer> answer = arguments->command == Command::kValidate
+                                      ? RunValidate(*arguments, style)
+                                      : RunWithSession(*arguments, style);
   if (answer.ok() && arguments->output == OutputFormat::kMarkdown) {
     answer->out = MarkdownPage(answer->out);
   }

@@ -120,10 +120,29 @@ class Aggregation {
     hbm.activations += n * traffic.hbm_activations;
     Row(WaterfallRow::kL2).moved += n * traffic.l2;
     if (const auto* shape = std::get_if<CollectiveShape>(&op.shape)) {
-      WaterfallTier& link = Row(RowOf(ResourceOf(shape->tier)));
-      link.moved += n * traffic.link;
-      link.activations += n * traffic.link;
+      AddLinks(*shape, n, traffic);
     }
+    if (const auto* shape = std::get_if<ExchangeShape>(&op.shape)) {
+      AddLinks(*shape, n, traffic);
+    }
+  }
+
+  // Of ranks in one node or several: then `link` is inside the nodes.
+  template <class Shape>
+  void AddLinks(const Shape& shape, double n, const Traffic& traffic) {
+    if (shape.nodes() == 1) {
+      AddLink(shape.tier, n * traffic.link);
+      return;
+    }
+    AddLink(shape.tier, n * traffic.network);
+    const Link* inside = hardware_.fabric.LinkFor(shape.node_ranks);
+    if (inside != nullptr) AddLink(inside->tier, n * traffic.link);
+  }
+
+  void AddLink(LinkTier tier, Bytes moved) {
+    WaterfallTier& link = Row(RowOf(ResourceOf(tier)));
+    link.moved += moved;
+    link.activations += moved;
   }
 
   const HardwareView& hardware_;

@@ -104,9 +104,43 @@ struct OfLine {
   }
 };
 
+// 0 where it is not given.
+template <auto member>
+struct OrZero;
+template <class Family, class Value, Value Family::*member>
+struct OrZero<member> {
+  static std::optional<double> Get(const Family& family) {
+    const double value = ToNumber(family.*member);
+    if (value == 0) return std::nullopt;
+    return value;
+  }
+};
+
+// One of an array of bytes.
+template <auto member, size_t index>
+struct Entry;
+template <class Family, class Value, size_t index, Value Family::*member>
+struct Entry<member, index> {
+  static std::optional<double> Get(const Family& family) {
+    return (family.*member)[index].value();
+  }
+  static void Set(Family& family, double value) {
+    (family.*member)[index] = Bytes::Of(value);
+  }
+};
+
 template <auto member, class Family>
 constexpr Parameter<Family> Required(const char* name, Range range) {
   return {name, "", range, &Field<member>::Get, &Field<member>::Set};
+}
+template <auto member, class Family>
+constexpr Parameter<Family> Optional(const char* name, Range range) {
+  return {name, name, range, &OrZero<member>::Get, &Field<member>::Set};
+}
+template <auto member, size_t index, class Family>
+constexpr Parameter<Family> EntryOf(const char* name) {
+  return {name, "", Range::kCount, &Entry<member, index>::Get,
+          &Entry<member, index>::Set};
 }
 template <int head_size, class Family>
 constexpr Parameter<Family> HeadOf(const char* name) {
@@ -244,6 +278,24 @@ struct Formula<CollectiveFamily> {
           "simple_step_seconds", "simple", Range::kTime),
       family_internal::Of<Protocol::kSimple, &Line::bus>(
           "simple_bus_bytes_per_second", "simple", Range::kPositive),
+      family_internal::Of<Protocol::kTree, &Line::alpha>("tree_alpha_seconds",
+                                                         "tree", Range::kTime),
+      family_internal::Of<Protocol::kTree, &Line::step>("tree_step_seconds",
+                                                        "tree", Range::kTime),
+      family_internal::Of<Protocol::kTree, &Line::bus>(
+          "tree_bus_bytes_per_second", "tree", Range::kPositive),
+      family_internal::Of<Protocol::kInSwitch, &Line::alpha>(
+          "in_switch_alpha_seconds", "in_switch", Range::kTime),
+      family_internal::Of<Protocol::kInSwitch, &Line::step>(
+          "in_switch_step_seconds", "in_switch", Range::kTime),
+      family_internal::Of<Protocol::kInSwitch, &Line::bus>(
+          "in_switch_bus_bytes_per_second", "in_switch", Range::kPositive),
+      family_internal::Optional<&F::own_share, F>("own_share_ratio",
+                                                  Range::kCount),
+      family_internal::Optional<&F::crowding, F>("crowding_exponent",
+                                                 Range::kShare),
+      family_internal::Optional<&F::in_switch_ranks, F>("in_switch_ranks",
+                                                        Range::kCount),
   };
 };
 
@@ -254,10 +306,16 @@ struct Formula<SplitDecodeFamily> {
   static constexpr Parameter<F> kParameters[] = {
       family_internal::Required<&F::launch, F>("launch_seconds", Range::kTime),
       family_internal::Required<&F::start, F>("start_seconds", Range::kTime),
+      family_internal::Required<&F::head_share, F>("head_share_ratio",
+                                                   Range::kShare),
+      family_internal::Required<&F::window_start, F>("window_start_seconds",
+                                                     Range::kTime),
       family_internal::Required<&F::block_latency, F>("block_latency_seconds",
                                                       Range::kTime),
       family_internal::Required<&F::combine, F>("combine_seconds",
                                                 Range::kTime),
+      family_internal::Required<&F::combine_part, F>("combine_part_seconds",
+                                                     Range::kTime),
       family_internal::Required<&F::query, F>("query_seconds", Range::kTime),
       family_internal::Required<&F::peak_fraction, F>("peak_fraction_ratio",
                                                       Range::kFraction),
@@ -267,6 +325,8 @@ struct Formula<SplitDecodeFamily> {
                                                 Range::kPositive),
       family_internal::Required<&F::part_feed, F>("part_feed_bytes_per_second",
                                                   Range::kPositive),
+      family_internal::Required<&F::wide_feed, F>("wide_feed_ratio",
+                                                  Range::kPositive),
       family_internal::Required<&F::occupancy, F>("occupancy",
                                                   Range::kPositive),
       family_internal::Required<&F::block_tokens, F>("block_tokens",
@@ -275,6 +335,12 @@ struct Formula<SplitDecodeFamily> {
                                                   Range::kPositive),
       family_internal::Required<&F::group_limit, F>("group_limit",
                                                     Range::kCount),
+      family_internal::Required<&F::window_group_limit, F>("window_group_limit",
+                                                           Range::kCount),
+      family_internal::Required<&F::alone_launch, F>("alone_launch_ratio",
+                                                     Range::kPositive),
+      family_internal::Required<&F::alone_start, F>("alone_start_ratio",
+                                                    Range::kPositive),
       family_internal::Required<&F::warm_share, F>("warm_share_ratio",
                                                    Range::kShare),
   };
@@ -291,19 +357,27 @@ struct Formula<TiledPrefillFamily> {
       family_internal::HeadOf<128, F>("peak_fraction_head_128_ratio"),
       family_internal::HeadOf<192, F>("peak_fraction_head_192_ratio"),
       family_internal::HeadOf<256, F>("peak_fraction_head_256_ratio"),
+      family_internal::HeadOf<512, F>("peak_fraction_head_512_ratio"),
       family_internal::Required<&F::solo, F>("solo_ratio", Range::kShare),
-      family_internal::Required<&F::wave, F>("wave_ratio", Range::kShare),
-      family_internal::Required<&F::mask_blocks, F>("mask_blocks",
-                                                    Range::kCount),
       family_internal::Required<&F::window_blocks, F>("window_blocks",
                                                       Range::kCount),
       family_internal::Required<&F::hbm_fraction, F>("hbm_fraction_ratio",
                                                      Range::kFraction),
+      family_internal::Required<&F::append_passes, F>("append_passes",
+                                                      Range::kCount),
+      family_internal::Required<&F::append_token, F>("append_token_seconds",
+                                                     Range::kTime),
+      family_internal::Required<&F::append_elements, F>("append_elements",
+                                                        Range::kPositive),
       family_internal::Required<&F::droop, F>("droop_ratio", Range::kShare),
       family_internal::Required<&F::droop_time, F>("droop_seconds",
                                                    Range::kPositive),
       family_internal::Required<&F::packs_heads, F>("packs_heads",
                                                     Range::kShare),
+      family_internal::Required<&F::splits_positions, F>("splits_positions",
+                                                         Range::kShare),
+      family_internal::Required<&F::decodes_as_prompts, F>("decodes_as_prompts",
+                                                           Range::kShare),
   };
 };
 
@@ -313,6 +387,7 @@ struct Formula<ExpertGemmFamily> {
   static constexpr const char* kName = "expert-gemm";
   static constexpr Parameter<F> kParameters[] = {
       family_internal::Required<&F::launch, F>("launch_seconds", Range::kTime),
+      family_internal::Required<&F::sort, F>("sort_seconds", Range::kTime),
       family_internal::Required<&F::wave, F>("wave_seconds", Range::kTime),
       family_internal::Required<&F::block_latency, F>("block_latency_seconds",
                                                       Range::kTime),
@@ -350,7 +425,24 @@ struct Formula<DirectAllReduceFamily> {
                                                       Range::kTime),
       family_internal::Required<&F::two_shot_bus, F>(
           "two_shot_bus_bytes_per_second", Range::kPositive),
-      family_internal::Required<&F::limit, F>("limit_bytes", Range::kPositive),
+      family_internal::EntryOf<&F::one_shot_limit, 0, F>(
+          "one_shot_limit_2_bytes"),
+      family_internal::EntryOf<&F::one_shot_limit, 1, F>(
+          "one_shot_limit_4_bytes"),
+      family_internal::EntryOf<&F::one_shot_limit, 2, F>(
+          "one_shot_limit_8_bytes"),
+      family_internal::EntryOf<&F::two_shot_start, 0, F>(
+          "two_shot_start_2_bytes"),
+      family_internal::EntryOf<&F::two_shot_start, 1, F>(
+          "two_shot_start_4_bytes"),
+      family_internal::EntryOf<&F::two_shot_start, 2, F>(
+          "two_shot_start_8_bytes"),
+      family_internal::EntryOf<&F::two_shot_limit, 0, F>(
+          "two_shot_limit_2_bytes"),
+      family_internal::EntryOf<&F::two_shot_limit, 1, F>(
+          "two_shot_limit_4_bytes"),
+      family_internal::EntryOf<&F::two_shot_limit, 2, F>(
+          "two_shot_limit_8_bytes"),
   };
 };
 
@@ -359,8 +451,26 @@ struct Formula<ExpertExchangeFamily> {
   using F = ExpertExchangeFamily;
   static constexpr const char* kName = "expert-exchange";
   static constexpr Parameter<F> kParameters[] = {
+      family_internal::Required<&F::alpha, F>("alpha_seconds", Range::kTime),
+      family_internal::Required<&F::network_alpha, F>("network_alpha_seconds",
+                                                      Range::kTime),
+      family_internal::Required<&F::network_step, F>("network_step_seconds",
+                                                     Range::kTime),
+      family_internal::Required<&F::token, F>("token_seconds", Range::kTime),
       family_internal::Required<&F::row, F>("row_seconds", Range::kTime),
+      family_internal::Required<&F::sm_feed, F>("sm_feed_bytes_per_second",
+                                                Range::kPositive),
+      family_internal::Required<&F::token_feed, F>(
+          "token_feed_bytes_per_second", Range::kPositive),
+      family_internal::Required<&F::bus, F>("bus_bytes_per_second",
+                                            Range::kPositive),
+      family_internal::Required<&F::network, F>("network_bytes_per_second",
+                                                Range::kPositive),
+      family_internal::Required<&F::crowding, F>("crowding_exponent",
+                                                 Range::kShare),
       family_internal::Required<&F::per_rank, F>("per_rank", Range::kShare),
+      family_internal::Required<&F::multiprocessors, F>("multiprocessors",
+                                                        Range::kCount),
   };
 };
 

@@ -4,7 +4,7 @@
 
 #include <type_traits>
 
-#include "model/hardware/kernel_stack.h"
+#include "model/hardware/fine_families.h"
 
 namespace mansard::model {
 
@@ -32,7 +32,9 @@ void VisitFine(const Visit& visit) {
   slot("latent_decode", SlotKey::kFormat, &F::latent_decode);
   slot("attention_prefill", SlotKey::kFormat, &F::tiled_prefill);
   slot("latent_prefill", SlotKey::kFormat, &F::latent_prefill);
+  slot("plain_gemm", SlotKey::kFormat, &F::plain_gemm);
   slot("experts", SlotKey::kFormat, &F::experts);
+  slot("expert_elementwise", SlotKey::kFormat, &F::expert_elementwise);
   slot("quantize", SlotKey::kFormat, &F::quantize);
   slot("", SlotKey::kUse, &F::elementwise);
   slot("direct_all_reduce", SlotKey::kTier, &F::direct_all_reduce);
@@ -43,6 +45,10 @@ void VisitFine(const Visit& visit) {
   slot("send_receive", SlotKey::kTier, &F::send_receive);
   slot("expert_dispatch", SlotKey::kTier, &F::expert_dispatch);
   slot("expert_combine", SlotKey::kTier, &F::expert_combine);
+  slot("expert_dispatch_low_latency", SlotKey::kTier,
+       &F::expert_dispatch_low_latency);
+  slot("expert_combine_low_latency", SlotKey::kTier,
+       &F::expert_combine_low_latency);
 }
 
 }  // namespace mansard::model

@@ -30,6 +30,8 @@ struct FamilyFacts {
   Provenance provenance;
   // By parameter name, where it differs from the family's.
   std::map<std::string, Provenance> parameter_provenance = {};
+  // p10 and p90 of a fitted value, by parameter name.
+  std::map<std::string, std::pair<double, double>> parameter_intervals = {};
 };
 
 // "roofline-gemm".
@@ -101,10 +103,12 @@ struct ElementwiseFamily {
   BytesPerSecond l2_feed;
 };
 
-// "protocol-lines": the fastest of a few protocols. The bus bandwidth is per
-// rank, as in nccl-tests.
+// "protocol-lines": the fastest of a few protocols; see
+// model/kernels/protocol_lines.h. Rates are per rank, of the bytes that it puts
+// on the wire.
 struct CollectiveFamily {
-  enum class Protocol { kLl, kLl128, kSimple };
+  // The first three run on a ring, the others where they serve the collective.
+  enum class Protocol { kLl, kLl128, kSimple, kTree, kInSwitch };
   struct Line {
     Seconds alpha;
     Seconds step;
@@ -113,6 +117,13 @@ struct CollectiveFamily {
   };
   FamilyFacts facts;
   std::vector<Line> lines;
+  // Of the rank's own buffer, the share that counts as bytes on the wire too:
+  // copies in its memory that nothing hides.
+  double own_share = 0;
+  // Ranks in each other's way: rates fall with (ranks - 1)^-crowding.
+  double crowding = 0;
+  // The fewest ranks that the switch sums for; 0: any number.
+  double in_switch_ranks = 0;
 };
 
 // {head size, fraction of the tensor rate}, by head size.
@@ -124,26 +135,38 @@ struct SplitDecodeFamily {
   FamilyFacts facts;
   Seconds launch;         // With appending to the cache and metadata.
   Seconds start;          // Of one part of the cache, head size 128.
+  double head_share = 0;  // Of `start`, what grows with the head size.
+  // More of one part where a window or chunk hides positions: masks at both
+  // edges.
+  Seconds window_start;
   Seconds block_latency;  // Of a block of positions in it.
   Seconds combine;        // Once where the cache is split.
+  Seconds combine_part;   // Of each part that is combined.
   Seconds query;          // Of one element of a query vector.
   double peak_fraction;   // Of the tensor rate.
   double hbm_fraction;
   BytesPerSecond l2_feed;
   BytesPerSecond part_feed;  // What one part streams of the cache.
+  double wide_feed = 1;      // Of that, with heads wider than 128.
   double occupancy;          // Parts that run on one multiprocessor.
   double block_tokens;       // Positions of a block.
   double head_rows;          // Query rows that share a read of the cache.
   // Query heads of a KV head beyond which each reads the cache for itself; 0:
   // none.
   double group_limit;
+  // The same of layers with a window or chunk.
+  double window_group_limit = 0;
+  // Of `launch` and `start`, those of the kernel that runs where no two query
+  // heads share a KV head's cache.
+  double alone_launch = 1;
+  double alone_start = 1;
   // Share of L2 in which a cache that is read over and over stays. Only where
   // a measurement repeats itself: HardwareView::warm_cache.
   double warm_share;
   std::vector<int> splits;  // Ascending from 1.
 };
 
-// Tiles of an attention kernel for heads up to a size.
+// A tile of an attention kernel for heads up to a size.
 struct HeadTile {
   int head_size = 0;      // The largest it serves.
   int rows = 0;           // Queries.
@@ -156,16 +179,26 @@ struct TiledPrefillFamily {
   FamilyFacts facts;
   Seconds launch;
   Seconds start;                 // Of one tile of queries.
-  HeadFractions peak_fractions;  // On the positions that are seen.
+  HeadFractions peak_fractions;  // On the positions that tiles see.
   double solo;           // Of the shorter of critical path and work, exposed.
-  double wave;           // Of the last wave's idle share, exposed.
-  double mask_blocks;    // More blocks a tile, for the causal edge.
-  double window_blocks;  // And for a window's.
+  double window_blocks;  // More blocks a tile within a window, for its edges.
   double hbm_fraction;
+  // Kernels that append keys and values to the cache: times that they count
+  // as memory traffic, a token of full width, and elements of its keys from
+  // which on it is that.
+  double append_passes;
+  Seconds append_token;
+  double append_elements;
   double droop;
   Seconds droop_time;
   double packs_heads;  // 1: query heads of a KV head may share a tile. 0: not.
-  std::vector<HeadTile> head_tiles;  // By head size.
+  double splits_positions;  // 1: idle multiprocessors take part of a tile's
+                            // positions. 0: not.
+  // 1: in a pass with prompts, decodes are tiles of this kernel, a row each, in
+  // place of a kernel of their own. 0: not.
+  double decodes_as_prompts;
+  // By head size; of several for one size, the faster serves.
+  std::vector<HeadTile> head_tiles;
 };
 
 // "expert-gemm": the GEMMs of all experts in one kernel; see
@@ -173,6 +206,7 @@ struct TiledPrefillFamily {
 struct ExpertGemmFamily {
   FamilyFacts facts;
   Seconds launch;  // Half of what a layer of experts takes before all work.
+  Seconds sort;    // And of what sorting many rows by expert adds.
   Seconds wave;
   Seconds block_latency;
   double peak_fraction;
@@ -188,9 +222,12 @@ struct ExpertGemmFamily {
 // "direct-all-reduce": ranks of one node read each other's buffers. One shot:
 // every rank sums all of it; two shots: its part, and then gathers. Times are
 // alpha + (n - 1) step + wire bytes / bus, wire bytes (n - 1) B in one shot and
-// 2 (n - 1) / n B in two. The faster serves buffers up to `limit`; beyond, and
-// where it is faster, the "protocol-lines" of the tier do.
+// 2 (n - 1) / n B in two. The faster of those that serve the buffer, as
+// libraries take their own kernel wherever they can; the "protocol-lines" of
+// the tier where neither does. See model/kernels/protocol_lines.h.
 struct DirectAllReduceFamily {
+  // Buffers that are served, by ranks: up to 2, 4 and 8; beyond, none.
+  static constexpr std::array<int, 3> kRanks = {2, 4, 8};
   FamilyFacts facts;
   Seconds one_shot_alpha;
   Seconds one_shot_step;
@@ -198,24 +235,31 @@ struct DirectAllReduceFamily {
   Seconds two_shot_alpha;
   Seconds two_shot_step;
   BytesPerSecond two_shot_bus;
-  Bytes limit;
+  std::array<Bytes, 3> one_shot_limit = {};  // The largest; 0: none.
+  std::array<Bytes, 3> two_shot_start = {};  // The smallest.
+  std::array<Bytes, 3> two_shot_limit = {};
 };
 
 // "expert-exchange": tokens on their way to their experts or back; see
 // model/kernels/expert_exchange.h.
 struct ExpertExchangeFamily {
-  // By nodes that take part, ascending; beyond the last, the last.
-  struct Reach {
-    int nodes = 1;
-    Seconds alpha;
-    BytesPerSecond bus;  // Of one rank.
-  };
   FamilyFacts facts;
-  Seconds row;  // Of one copy of a token.
-  // 1: one copy to each rank that holds some of a token's experts; 0: one to
-  // each expert.
+  Seconds alpha;          // Inside a node.
+  Seconds network_alpha;  // Besides, across nodes.
+  Seconds network_step;   // Besides, for each doubling of the nodes.
+  // Of one multiprocessor: a token, a copy of it, and their bytes.
+  Seconds token;
+  Seconds row;
+  BytesPerSecond sm_feed;
+  BytesPerSecond token_feed;  // Of one copy from end to end, once.
+  BytesPerSecond bus;         // Of one rank, inside the node.
+  BytesPerSecond network;     // Of one rank, to one other node.
+  double crowding;            // It falls with (nodes - 1)^-crowding.
+  // 1: one copy to each rank that holds some of a token's experts, over the
+  // network one to each node; 0: one to each expert.
   double per_rank;
-  std::vector<Reach> reaches;
+  // That take part, where the shape does not say; 0: one for each expert.
+  double multiprocessors;
 };
 
 using KernelFamily =

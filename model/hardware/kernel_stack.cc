@@ -1,5 +1,6 @@
 #include "model/hardware/kernel_stack.h"
 
+#include <algorithm>
 #include <cmath>
 #include <set>
 #include <utility>
@@ -92,7 +93,8 @@ void CheckConfigurations(const TiledPrefillFamily& family,
   for (size_t i = 0; i < family.head_tiles.size(); ++i) {
     const HeadTile& tile = family.head_tiles[i];
     const std::string field = absl::StrCat("head_tiles[", i, "]");
-    if (tile.head_size <= previous) {
+    // Several tiles of one head size: the kernel takes the faster.
+    if (tile.head_size < std::max(1, previous)) {
       violations.Add(field, absl::StrCat("is for head size ", tile.head_size,
                                          "; head sizes ascend from 1"));
     }
@@ -103,25 +105,6 @@ void CheckConfigurations(const TiledPrefillFamily& family,
                                          "; each must be 1 to ", kMaxTileSide));
       break;
     }
-  }
-}
-
-void CheckConfigurations(const ExpertExchangeFamily& family,
-                         Violations& violations) {
-  if (family.reaches.empty()) {
-    violations.Add("reaches", "is empty; at least one is needed");
-  }
-  int previous = 0;
-  for (size_t i = 0; i < family.reaches.size(); ++i) {
-    const ExpertExchangeFamily::Reach& reach = family.reaches[i];
-    Violations::Scope scope(violations, absl::StrCat("reaches[", i, "]"));
-    if (reach.nodes <= previous) {
-      violations.Add("node_count",
-                     absl::StrCat("is ", reach.nodes, "; they ascend from 1"));
-    }
-    previous = reach.nodes;
-    CheckTime("alpha_seconds", reach.alpha, violations);
-    CheckPositive("bus_bytes_per_second", reach.bus.value(), violations);
   }
 }
 
@@ -209,7 +192,6 @@ void VisitFamilies(const KernelStackSpec& spec, const Visit& visit) {
     for (const auto& family : families) visit(family);
   };
   all(spec.gemm);
-  all(spec.tiled_gemm);
   visit(spec.attention_decode);
   visit(spec.attention_prefill);
   visit(spec.elementwise);
@@ -246,16 +228,6 @@ void CheckGemmBindings(const KernelStackSpec& spec, Violations& violations) {
                                               " is bound to family ", index,
                                               " of ", spec.gemm.size()));
     }
-    const int tiled = spec.tiled_gemm_by_format[static_cast<size_t>(format)];
-    if (tiled < -1 || tiled >= static_cast<int>(spec.tiled_gemm.size()) ||
-        (tiled >= 0 && index < 0)) {
-      violations.Add(
-          "bindings",
-          absl::StrCat("gemm ", TraitsOf(format).name,
-                       " is bound to tiled family ", tiled, " of ",
-                       spec.tiled_gemm.size(),
-                       index < 0 ? " and to no roofline family" : ""));
-    }
   }
 }
 
@@ -279,34 +251,6 @@ absl::string_view TierName(Tier tier) {
       return "calibrated";
   }
   return "";
-}
-
-absl::string_view ElementwiseUseName(ElementwiseUse use) {
-  switch (use) {
-    case ElementwiseUse::kNorm:
-      return "norm";
-    case ElementwiseUse::kActivation:
-      return "activation";
-    case ElementwiseUse::kRope:
-      return "rope";
-    case ElementwiseUse::kResidual:
-      return "residual";
-    case ElementwiseUse::kEmbedding:
-      return "embedding";
-    case ElementwiseUse::kSampling:
-      return "sampling";
-    case ElementwiseUse::kRouting:
-      return "routing";
-    case ElementwiseUse::kExperts:
-      return "expert_elementwise";
-  }
-  return "";
-}
-
-const FamilyFacts& FactsOf(const KernelFamily& family) {
-  return std::visit(
-      [](const auto& typed) -> const FamilyFacts& { return typed.facts; },
-      family);
 }
 
 double PrefillAttentionFamily::PeakFraction(int head_size) const {
@@ -340,11 +284,6 @@ std::optional<KernelStack> KernelStack::Create(KernelStackSpec spec,
 const GemmFamily* KernelStack::GemmFor(Format compute) const {
   const int index = spec_.gemm_by_format[static_cast<size_t>(compute)];
   return index < 0 ? nullptr : &spec_.gemm[static_cast<size_t>(index)];
-}
-
-const TiledGemmFamily* KernelStack::TiledGemmFor(Format compute) const {
-  const int index = spec_.tiled_gemm_by_format[static_cast<size_t>(compute)];
-  return index < 0 ? nullptr : &spec_.tiled_gemm[static_cast<size_t>(index)];
 }
 
 }  // namespace mansard::model

@@ -28,27 +28,33 @@ v1::KernelStack WithBase(const v1::KernelStack& proto,
     bound.insert(key(binding));
     *whole.add_bindings() = binding;
   }
-  for (Binding binding : inherited.bindings()) {
-    if (bound.insert(key(binding)).second) *whole.add_bindings() = binding;
-    if (binding.op_kind() != "gemm") continue;
-    binding.set_op_kind("grouped_gemm");
+  for (const Binding& binding : inherited.bindings()) {
     if (bound.insert(key(binding)).second) *whole.add_bindings() = binding;
   }
   return whole;
 }
 
 std::string DerivedStackToText(absl::string_view id, absl::string_view base,
-                               const std::vector<BoundGemm>& gemm) {
+                               const std::vector<BoundFamily>& families,
+                               std::optional<double> foreign_expert_rows) {
   v1::HardwareProfile profile;
   v1::KernelStack& stack = *profile.add_kernel_stacks();
   stack.set_stack(std::string(id));
   stack.set_base_stack(std::string(base));
-  for (const BoundGemm& bound : gemm) {
+  if (foreign_expert_rows.has_value()) {
+    stack.mutable_fusion()->set_foreign_expert_row_ratio(*foreign_expert_rows);
+  }
+  std::set<std::string> written;
+  for (const BoundFamily& bound : families) {
+    const std::string& family = FactsOf(bound.family).id;
     auto& binding = *stack.add_bindings();
-    binding.set_op_kind("gemm");
-    binding.set_precision(std::string(TraitsOf(bound.format).name));
-    binding.set_family(bound.family.facts.id);
-    *stack.add_families() = FamilyToProto(bound.family);
+    binding.set_op_kind(bound.op_kind);
+    binding.set_precision(bound.precision);
+    binding.set_tier(bound.tier);
+    binding.set_family(family);
+    if (written.insert(family).second) {
+      *stack.add_families() = FamilyToProto(bound.family);
+    }
   }
   google::protobuf::TextFormat::Printer printer;
   printer.SetUseShortRepeatedPrimitives(true);

@@ -1,6 +1,7 @@
 // Kernel stacks that say only how they differ from another of their profile.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -11,15 +12,18 @@
 namespace mansard::model {
 
 // `proto` with all that it leaves to its base stack: bindings and their
-// families, host, fusion, memory. Grouped GEMMs stay on the base's families.
+// families, host, fusion, memory.
 v1::KernelStack WithBase(const v1::KernelStack& proto, const KernelStack& base);
-// A family that serves plain GEMMs of one format.
-struct BoundGemm {
-  Format format = Format::kBf16;
-  TiledGemmFamily family;
+// A family and the binding that leads to it.
+struct BoundFamily {
+  std::string op_kind;
+  std::string precision;
+  std::string tier;
+  KernelFamily family;
 };
 // The text of a profile's kernel_stacks entry: these families on a base.
 std::string DerivedStackToText(absl::string_view id, absl::string_view base,
-                               const std::vector<BoundGemm>& gemm);
+                               const std::vector<BoundFamily>& families,
+                               std::optional<double> foreign_expert_rows);
 
 }  // namespace mansard::model

@@ -71,6 +71,11 @@ std::map<std::string, double> ReadValues(const v1::KernelFamily& proto,
       violations.Add("parameter",
                      absl::StrCat("\"", name, "\" is there already"));
     }
+    if (read.has_p10_value() != read.has_p90_value()) {
+      violations.Add("p10_value", "and p90_value: give both or none");
+    } else if (read.has_p10_value()) {
+      facts.parameter_intervals[name] = {read.p10_value(), read.p90_value()};
+    }
     if (read.has_provenance()) {
       facts.parameter_provenance[name] =
           ProvenanceFromProto(read.provenance(), violations);
@@ -145,15 +150,6 @@ void ReadConfigurations(const v1::KernelFamily& proto, Family& family,
   } else {
     refuse("head_tiles", proto.head_tiles_size());
   }
-  if constexpr (requires { family.reaches; }) {
-    for (const auto& reach : proto.reaches()) {
-      family.reaches.push_back(
-          {reach.node_count(), Seconds::Of(reach.alpha_seconds()),
-           BytesPerSecond::Of(reach.bus_bytes_per_second())});
-    }
-  } else {
-    refuse("reaches", proto.reaches_size());
-  }
 }
 
 template <class Family>
@@ -175,14 +171,6 @@ void WriteConfigurations(const Family& family, v1::KernelFamily& proto) {
       written.set_row_count(tile.rows);
       written.set_column_count(tile.columns);
       written.set_local_column_count(tile.local_columns);
-    }
-  }
-  if constexpr (requires { family.reaches; }) {
-    for (const auto& reach : family.reaches) {
-      auto& written = *proto.add_reaches();
-      written.set_node_count(reach.nodes);
-      written.set_alpha_seconds(reach.alpha.value());
-      written.set_bus_bytes_per_second(reach.bus.value());
     }
   }
 }
@@ -213,6 +201,11 @@ void WriteParameters(const Family& family, v1::KernelFamily& proto) {
     auto& written = *proto.add_parameters();
     written.set_parameter(parameter.name);
     written.set_value(*value);
+    const auto interval = family.facts.parameter_intervals.find(parameter.name);
+    if (interval != family.facts.parameter_intervals.end()) {
+      written.set_p10_value(interval->second.first);
+      written.set_p90_value(interval->second.second);
+    }
     const auto own = family.facts.parameter_provenance.find(parameter.name);
     if (own != family.facts.parameter_provenance.end()) {
       *written.mutable_provenance() = ProvenanceToProto(own->second);

@@ -27,16 +27,15 @@ struct Kind {
   bool (*serves_key)(const KernelFamily&) = nullptr;
 };
 
-template <class... Families>
+template <class Family>
 bool Is(const KernelFamily& family) {
-  return (std::holds_alternative<Families>(family) || ...);
+  return std::holds_alternative<Family>(family);
 }
 
 std::map<std::string, Kind> MakeKinds() {
   std::map<std::string, Kind> kinds;
-  const auto gemm = &Is<GemmFamily, TiledGemmFamily>;
+  const auto gemm = &Is<GemmFamily>;
   kinds[kGemm] = {Key::kFormat, true, gemm, gemm};
-  kinds[kGroupedGemm] = {Key::kFormat, false, &Is<GemmFamily>, &Is<GemmFamily>};
   kinds[kDecode] = {Key::kFormat, true, &Is<DecodeAttentionFamily>, nullptr};
   kinds[kPrefill] = {Key::kFormat, true, &Is<PrefillAttentionFamily>, nullptr};
   kinds[kElementwise] = {Key::kNone, true, &Is<ElementwiseFamily>, nullptr};

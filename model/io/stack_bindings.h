@@ -14,7 +14,6 @@
 namespace mansard::model {
 
 inline constexpr const char* kGemm = "gemm";
-inline constexpr const char* kGroupedGemm = "grouped_gemm";
 inline constexpr const char* kDecode = "attention_decode";
 inline constexpr const char* kPrefill = "attention_prefill";
 inline constexpr const char* kElementwise = "elementwise";

@@ -51,46 +51,16 @@ std::vector<std::string> IndexByFormat(const OfFormat& of_format,
   return ids;
 }
 
-// Plain GEMMs may run on tiled families; all else of GEMMs runs on roofline
-// families: those of grouped GEMMs where they have a binding of their own.
 void BindGemm(const Bindings& bindings, FamilyMap& families,
-              KernelStackSpec& spec, Violations& violations) {
-  const auto find = [&](const char* op_kind, Format format) {
-    return bindings.Find(op_kind, std::string(TraitsOf(format).name));
+              KernelStackSpec& spec) {
+  const auto find = [&](Format format) {
+    return bindings.Find(kGemm, std::string(TraitsOf(format).name));
   };
-  const auto tiled = [&](Format format) -> const std::string* {
-    const std::string* id = find(kGemm, format);
-    if (id == nullptr || !std::holds_alternative<TiledGemmFamily>(
-                             families.find(*id)->second.family)) {
-      return nullptr;
-    }
-    return id;
-  };
-  const auto roofline = [&](Format format) -> const std::string* {
-    const std::string* id = find(kGroupedGemm, format);
-    if (id != nullptr && tiled(format) != nullptr) return id;
-    return tiled(format) == nullptr ? find(kGemm, format) : nullptr;
-  };
-  for (Format format : AllFormats()) {
-    if (tiled(format) != nullptr && roofline(format) == nullptr) {
-      violations.Add("bindings",
-                     absl::StrCat("gemm ", TraitsOf(format).name,
-                                  " leads to a tiled family; op_kind "
-                                  "\"grouped_gemm\" then needs a binding "
-                                  "for it"));
-    }
-  }
   for (const std::string& id :
-       IndexByFormat(roofline, families, spec.gemm_by_format)) {
+       IndexByFormat(find, families, spec.gemm_by_format)) {
     NamedFamily& named = families.find(id)->second;
     named.used = true;
     spec.gemm.push_back(std::get<GemmFamily>(named.family));
-  }
-  for (const std::string& id :
-       IndexByFormat(tiled, families, spec.tiled_gemm_by_format)) {
-    NamedFamily& named = families.find(id)->second;
-    named.used = true;
-    spec.tiled_gemm.push_back(std::get<TiledGemmFamily>(named.family));
   }
 }
 
@@ -154,25 +124,6 @@ void EngineMemoryToProto(const EngineMemory& memory, v1::EngineMemory& proto) {
   *proto.mutable_provenance() = ProvenanceToProto(memory.provenance);
 }
 
-// A format with a tiled family: that for plain GEMMs, its roofline family for
-// grouped ones.
-void AddTiledBindings(const KernelStackSpec& spec, v1::KernelStack& proto) {
-  for (Format format : AllFormats()) {
-    const size_t i = static_cast<size_t>(format);
-    const int tiled = spec.tiled_gemm_by_format[i];
-    if (tiled == -1) continue;
-    const auto add = [&](const char* op_kind, const FamilyFacts& facts) {
-      auto& binding = *proto.add_bindings();
-      binding.set_op_kind(op_kind);
-      binding.set_precision(std::string(TraitsOf(format).name));
-      binding.set_family(facts.id);
-    };
-    add(kGemm, spec.tiled_gemm[static_cast<size_t>(tiled)].facts);
-    add(kGroupedGemm,
-        spec.gemm[static_cast<size_t>(spec.gemm_by_format[i])].facts);
-  }
-}
-
 void AddGemmBindings(const KernelStackSpec& spec, v1::KernelStack& proto) {
   const auto add = [&](int family, absl::string_view precision) {
     auto& binding = *proto.add_bindings();
@@ -194,13 +145,10 @@ void AddGemmBindings(const KernelStackSpec& spec, v1::KernelStack& proto) {
   }
   for (Format format : AllFormats()) {
     const int family = spec.gemm_by_format[static_cast<size_t>(format)];
-    const bool tiled =
-        spec.tiled_gemm_by_format[static_cast<size_t>(format)] != -1;
-    if (family != -1 && family != fallback && !tiled) {
+    if (family != -1 && family != fallback) {
       add(family, TraitsOf(format).name);
     }
   }
-  AddTiledBindings(spec, proto);
 }
 
 }  // namespace
@@ -221,7 +169,7 @@ std::optional<KernelStack> KernelStackFromProto(const v1::KernelStack& proto,
   }
   if (violations.all().size() != before) return std::nullopt;
 
-  BindGemm(bindings, families, spec, violations);
+  BindGemm(bindings, families, spec);
   spec.attention_decode =
       Bound<DecodeAttentionFamily>(bindings, kDecode, families);
   spec.attention_prefill =
@@ -248,9 +196,6 @@ v1::KernelStack KernelStackToProto(const KernelStack& stack) {
   proto.set_stack(spec.id);
   AddGemmBindings(spec, proto);
   for (const GemmFamily& family : spec.gemm) {
-    *proto.add_families() = FamilyToProto(family);
-  }
-  for (const TiledGemmFamily& family : spec.tiled_gemm) {
     *proto.add_families() = FamilyToProto(family);
   }
   const auto add = [&](const char* op_kind, const KernelFamily& family) {

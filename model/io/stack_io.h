@@ -9,7 +9,7 @@
 
 namespace mansard::model {
 
-// Bindings are resolved: every op kind but "collective" and "grouped_gemm"
+// Bindings are resolved: every op kind but "collective"
 // needs one, and every family must have work. No base stack: see
 // derived_stack.h.
 std::optional<KernelStack> KernelStackFromProto(const v1::KernelStack& proto,

@@ -336,7 +336,8 @@ TEST(StackIoTest, NamesTheBrokenBindingRule) {
          binding.set_op_kind("moe");
          binding.set_family("wide");
        },
-       "bindings[6].op_kind", "\"moe\" is unknown; known: activation, all_gather"},
+       "bindings[6].op_kind",
+       "\"moe\" is unknown; known: activation, all_gather"},
       {[](v1::KernelStack& s) { s.mutable_bindings(1)->set_precision("fp5"); },
        "bindings[1].precision", "\"fp5\" is unknown; known: fp32"},
       {[](v1::KernelStack& s) { s.mutable_bindings(5)->set_tier("ethernet"); },

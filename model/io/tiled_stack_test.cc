@@ -20,7 +20,7 @@ constexpr char kDerived[] =
     R"pb(
   stack: "engine-1.0"
   base_stack: "toy"
-  bindings { op_kind: "gemm" precision: "bf16" family: "tiled" }
+  bindings { op_kind: "plain_gemm" precision: "bf16" family: "tiled" }
   families {
     family: "tiled"
     formula: "tiled-gemm"
@@ -52,6 +52,10 @@ v1::KernelStack Parse(const std::string& text) {
   v1::KernelStack proto;
   EXPECT_TRUE(google::protobuf::TextFormat::ParseFromString(text, &proto));
   return proto;
+}
+
+const TiledGemmFamily* PlainGemm(const KernelStack& stack, Format weights) {
+  return stack.spec().fine.plain_gemm.For(static_cast<size_t>(weights));
 }
 
 class TiledStackTest : public ::testing::Test {
@@ -89,7 +93,7 @@ TEST_F(TiledStackTest, DerivesAllThatItDoesNotBind) {
   EXPECT_EQ(read_->FindStack(""), &read_->stacks()[0]);
   const KernelStack& stack = *read_->FindStack("engine-1.0");
   const KernelStackSpec& base = profile_->stacks()[0].spec();
-  const TiledGemmFamily* tiled = stack.TiledGemmFor(Format::kBf16);
+  const TiledGemmFamily* tiled = PlainGemm(stack, Format::kBf16);
   ASSERT_NE(tiled, nullptr);
   EXPECT_EQ(tiled->facts.tier, Tier::kCalibrated);
   EXPECT_EQ(tiled->split_cost, Microseconds(3));
@@ -99,7 +103,7 @@ TEST_F(TiledStackTest, DerivesAllThatItDoesNotBind) {
   EXPECT_EQ(tiled->tiles[0].rows, 128);
   EXPECT_EQ(tiled->tiles[0].columns, 256);
   EXPECT_EQ(tiled->splits, (std::vector<int>{1, 2, 8}));
-  EXPECT_EQ(stack.TiledGemmFor(Format::kFp8E4m3), nullptr);
+  EXPECT_EQ(PlainGemm(stack, Format::kFp8E4m3), nullptr);
   for (const Format format : {Format::kBf16, Format::kFp8E4m3}) {
     ASSERT_NE(stack.GemmFor(format), nullptr);
     EXPECT_EQ(stack.GemmFor(format)->facts.id,
@@ -117,15 +121,18 @@ TEST_F(TiledStackTest, RoundTrip) {
   const auto again = KernelStackFromProto(once, violations);
   ASSERT_TRUE(again.has_value());
   EXPECT_TRUE(MessageDifferencer::Equals(once, KernelStackToProto(*again)));
-  EXPECT_EQ(once.families(1).parameters_size() + once.families(1).tiles_size(),
-            14);
+  const v1::KernelFamily& tiled = once.families(once.families_size() - 1);
+  EXPECT_EQ(tiled.formula(), "tiled-gemm");
+  EXPECT_EQ(tiled.parameters_size() + tiled.tiles_size(), 14);
 }
 
 TEST_F(TiledStackTest, DerivedTextReadsBack) {
   ASSERT_EQ(Problems(Parse(kDerived)), "");
-  const std::string text = DerivedStackToText(
-      "engine-1.0", "toy",
-      {{Format::kBf16, *read_->stacks()[1].TiledGemmFor(Format::kBf16)}});
+  const std::string text =
+      DerivedStackToText("engine-1.0", "toy",
+                         {{"plain_gemm", "bf16", "",
+                           *PlainGemm(read_->stacks()[1], Format::kBf16)}},
+                         std::nullopt);
   v1::HardwareProfile written;
   ASSERT_TRUE(google::protobuf::TextFormat::ParseFromString(text, &written));
   EXPECT_TRUE(
@@ -162,10 +169,8 @@ TEST_F(TiledStackTest, RefusesWhatDoesNotFit) {
          s.mutable_families(0)->mutable_parameters()->RemoveLast();
        },
        "\"k_block_bytes\" is missing"},
-      {[](v1::KernelStack& s) {
-         s.mutable_bindings(0)->set_op_kind("grouped_gemm");
-       },
-       "has formula tiled-gemm, which does not serve op_kind \"grouped_gemm\""},
+      {[](v1::KernelStack& s) { s.mutable_bindings(0)->set_op_kind("gemm"); },
+       "has formula tiled-gemm, which does not serve op_kind \"gemm\""},
       {[](v1::KernelStack& s) {
          s.mutable_families(0)->set_formula("roofline-elementwise");
        },
@@ -178,25 +183,17 @@ TEST_F(TiledStackTest, RefusesWhatDoesNotFit) {
   }
 }
 
-// Without a base, plain and grouped GEMMs are told apart by hand.
-TEST_F(TiledStackTest, NeedsAFamilyForGroupedGemms) {
-  v1::KernelStack whole = WithBase(Parse(kDerived), profile_->stacks()[0]);
-  for (int i = whole.bindings_size() - 1; i >= 0; --i) {
-    if (whole.bindings(i).op_kind() == "grouped_gemm") {
-      whole.mutable_bindings()->DeleteSubrange(i, 1);
-    }
-  }
-  EXPECT_THAT(Problems(whole), HasSubstr("\"grouped_gemm\" then needs"));
-}
-
 TEST(ShippedStacks, KeepTheGenericStackFirst) {
   const absl::StatusOr<ShippedData> data = LoadShippedData();
   ASSERT_TRUE(data.ok()) << data.status().message();
   int calibrated = 0;
   for (const auto& [id, profile] : data->profiles) {
-    EXPECT_EQ(profile->FindStack("")->spec().tiled_gemm.size(), 0u) << id;
+    EXPECT_TRUE(
+        profile->FindStack("")->spec().fine.plain_gemm.families().empty())
+        << id;
     for (const KernelStack& stack : profile->stacks()) {
-      for (const TiledGemmFamily& family : stack.spec().tiled_gemm) {
+      for (const TiledGemmFamily& family :
+           stack.spec().fine.plain_gemm.families()) {
         ++calibrated;
         EXPECT_EQ(family.facts.tier, Tier::kCalibrated) << id;
         EXPECT_EQ(family.facts.provenance.kind, ProvenanceKind::kFitted) << id;

@@ -37,6 +37,7 @@ void Lowering::EmitAttention(const GroupedQueryAttention& attention) {
                          .window = attention.sliding_window,
                          .chunk = attention.chunk,
                          .shared_kv = attention.shared_kv,
+                         .with_prompts = pass_.phase() == Phase::kMixed,
                          .fused = fusion_.attention,
                          .input = formats_.hidden,
                          .kv_cache = formats_.precision.kv_cache});

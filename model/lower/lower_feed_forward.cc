@@ -68,12 +68,17 @@ void Lowering::EmitRouted(const MixtureOfExperts& experts, Format& input) {
   const int64_t width = layout_.PerRank(experts.expert_intermediate_size);
   EmitExperts(Part::kExpertUp, experts, experts.gated ? 2 * width : width,
               across, tokens_);
-  Emit(ActivationOp({rows, width, formats_.hidden}, experts.gated),
-       Part::kExpertActivation);
-  EmitQuantize(Part::kExpertDownQuantize, LinearClass::kExperts, rows, width);
+  const GemmFormats& formats = FormatsOf(LinearClass::kExperts);
+  ElementwiseShape shape{rows, width, formats_.hidden};
+  shape.experts = formats.weights;
+  Emit(ActivationOp(shape, experts.gated), Part::kExpertActivation);
+  if (IsLowPrecision(formats.activations)) {
+    Emit(QuantizeOp(shape, formats.activations), Part::kExpertDownQuantize);
+  }
   EmitExperts(Part::kExpertDown, experts, across, width, rows);
-  Emit(CombineOp({tokens_, across, formats_.hidden}, experts.experts_per_token),
-       Part::kCombine);
+  shape.rows = tokens_;
+  shape.columns = across;
+  Emit(CombineOp(shape, experts.experts_per_token), Part::kCombine);
   if (experts.latent_size != 0) EmitLatentUp(experts);
   if (!experts.separate_norms) return;
   // A norm on the way up has reduced already.
@@ -124,7 +129,8 @@ void Lowering::EmitExperts(Part part, const MixtureOfExperts& experts,
             .input = linear.input,
             .weights = linear.weights,
             .output = linear.output,
-            .compute = linear.compute},
+            .compute = linear.compute,
+            .even = pass_.routing().kind == ExpertRouting::Kind::kSpread},
            static_cast<double>(input_rows), experts.expert_bias),
        part);
 }

@@ -244,10 +244,11 @@ struct AttentionShape {
   int value_head_size = 0;  // 0: as wide.
   int64_t window = 0;
   int64_t chunk = 0;
-  bool shared_kv = false;  // Another layer's cache.
-  bool cross = false;      // Over the encoder's positions.
-  bool causal = true;      // False: every new token sees the whole context.
-  bool fused = true;       // False: scores are written to memory and read back.
+  bool shared_kv = false;     // Another layer's cache.
+  bool cross = false;         // Over the encoder's positions.
+  bool causal = true;         // False: every new token sees the whole context.
+  bool with_prompts = false;  // In a pass that has prompts and decodes.
+  bool fused = true;  // False: scores are written to memory and read back.
   Format input = Format::kBf16;
   Format kv_cache = Format::kBf16;
 
@@ -317,15 +318,33 @@ struct ElementwiseShape {
   int64_t columns = 0;
   Format format = Format::kBf16;
   std::optional<Format> made = std::nullopt;  // Of the result, if another.
+  // Of experts' weights, inside a layer of them.
+  std::optional<Format> experts = std::nullopt;
+};
+
+// How a collective is done. Only a wish: where neither the stack nor the ranks
+// have it, it is as kAuto, and its price is marked as extrapolated.
+enum class CollectiveAlgorithm : uint8_t {
+  kAuto,     // What the library takes: its own kernels, else the fastest.
+  kOneShot,  // All-reduce inside a node: every rank reads all buffers,
+  kTwoShot,  // or its part of them, and then the other parts.
+  kRing,
+  kTree,          // All-reduce; across nodes where there are several.
+  kInSwitch,      // All-reduce; the switch adds.
+  kHierarchical,  // Inside the nodes and, of the parts, between them.
 };
 
 struct CollectiveShape {
   int ranks = 1;
   LinkTier tier = LinkTier::kNvlink;  // The outermost that they span.
   int node_ranks = 0;                 // Of them in one node; 0: all.
+  CollectiveAlgorithm algorithm = CollectiveAlgorithm::kAuto;
 
   int nodes() const { return node_ranks == 0 ? 1 : ranks / node_ranks; }
 };
+
+// Kernels for few tokens and for many. Only a wish, as of collectives.
+enum class ExchangeKernels : uint8_t { kAuto, kLowLatency, kThroughput };
 
 // Tokens on their way to the ranks of their experts, or back.
 struct ExchangeShape {
@@ -338,6 +357,9 @@ struct ExchangeShape {
   Format format = Format::kBf16;  // On the wire.
   // What the busiest rank has of the mean.
   double imbalance = 1;
+  int experts = 0;          // Of all ranks; 0: not known.
+  int multiprocessors = 0;  // That move tokens; 0: as the library does.
+  ExchangeKernels kernels = ExchangeKernels::kAuto;
 
   int nodes() const { return node_ranks == 0 ? 1 : ranks / node_ranks; }
 };

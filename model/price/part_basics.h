@@ -1,7 +1,7 @@
 // What the formulas of all kernel families begin with. Internal to model/price.
 #pragma once
 
-#include "model/price/parts.h"
+#include "model/price/op_parts.h"
 #include "model/price/work_on_device.h"
 
 namespace mansard::model {

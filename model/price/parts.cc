@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "model/kernels/tiled_gemm.h"
+#include "model/price/fine_parts.h"
 #include "model/price/part_basics.h"
 #include "model/price/work_on_device.h"
 
@@ -79,10 +80,12 @@ Parts TiledGemmParts(const Op& op, const GemmShape& shape,
 
 Parts GemmParts(const Op& op, const GemmShape& shape,
                 const ResolvedHardware& hardware) {
-  const TiledGemmFamily* tiled =
-      hardware.view.stack.TiledGemmFor(shape.compute);
-  // Weights that are widened on the way are other kernels' work.
-  if (tiled != nullptr && shape.weights == shape.compute) {
+  const TiledGemmFamily* tiled = hardware.view.stack.spec().fine.plain_gemm.For(
+      static_cast<size_t>(shape.weights));
+  // Weights that are widened on the way are other kernels' work; of four bits
+  // there are such kernels alone.
+  if (tiled != nullptr &&
+      (shape.weights == shape.input || shape.weights == Format::kInt4)) {
     return TiledGemmParts(op, shape, *tiled, hardware);
   }
   return GemmParts(op, shape.compute, static_cast<double>(shape.m),
@@ -92,6 +95,9 @@ Parts GemmParts(const Op& op, const GemmShape& shape,
 // The rows spread over the experts that see any.
 Parts GroupedGemmParts(const Op& op, const GroupedGemmShape& shape,
                        const ResolvedHardware& hardware) {
+  const ExpertGemmFamily* family = hardware.view.stack.spec().fine.experts.For(
+      static_cast<size_t>(shape.weights));
+  if (family != nullptr) return ExpertGemmParts(op, shape, *family, hardware);
   return GemmParts(op, shape.compute, shape.rows / shape.distinct_experts,
                    static_cast<double>(shape.n), hardware);
 }
@@ -107,6 +113,35 @@ Parts DecodeAttentionParts(const Op& op, const ResolvedHardware& hardware) {
   parts.launch = family.launch;
   parts.sync = family.combine;
   return parts;
+}
+
+// A fine family's, where the stack has one for the cache's format.
+Parts DecodeParts(const Op& op, const ResolvedHardware& hardware) {
+  const FineFamilies& fine = hardware.view.stack.spec().fine;
+  const auto case_of = [](Format format) {
+    return static_cast<size_t>(format);
+  };
+  if (const auto* shape = std::get_if<AttentionShape>(&op.shape)) {
+    const TiledPrefillFamily* prompts =
+        fine.tiled_prefill.For(case_of(shape->kv_cache));
+    if (prompts != nullptr && prompts->decodes_as_prompts > 0 &&
+        shape->with_prompts && shape->fused) {
+      return TiledPrefillParts(op, *shape, *prompts, hardware);
+    }
+    const SplitDecodeFamily* family =
+        fine.split_decode.For(case_of(shape->kv_cache));
+    if (family != nullptr && shape->fused) {
+      return SplitDecodeParts(op, *shape, *family, hardware);
+    }
+  }
+  if (const auto* shape = std::get_if<LatentAttentionShape>(&op.shape)) {
+    const SplitDecodeFamily* family =
+        fine.latent_decode.For(case_of(shape->kv_cache));
+    if (family != nullptr && shape->fused) {
+      return LatentDecodeParts(op, *shape, *family, hardware);
+    }
+  }
+  return DecodeAttentionParts(op, hardware);
 }
 
 // The width of one head's keys, by which prefill rates are listed.
@@ -139,10 +174,6 @@ Parts PrefillAttentionParts(const Op& op, const ResolvedHardware& hardware) {
 
 // The use that a finer family may serve.
 std::optional<ElementwiseUse> UseOf(const Op& op) {
-  if (op.part == Part::kExpertActivation ||
-      op.part == Part::kExpertDownQuantize || op.part == Part::kCombine) {
-    return ElementwiseUse::kExperts;
-  }
   switch (op.kind) {
     case OpKind::kNorm:
       return ElementwiseUse::kNorm;
@@ -190,6 +221,12 @@ std::optional<ElementwiseUse> UseOf(const Op& op) {
 const ElementwiseFamily& ElementwiseFor(const Op& op,
                                         const KernelStackSpec& stack) {
   const ElementwiseFamily* finer = nullptr;
+  const auto* shape = std::get_if<ElementwiseShape>(&op.shape);
+  if (shape != nullptr && shape->experts.has_value()) {
+    finer =
+        stack.fine.expert_elementwise.For(static_cast<size_t>(*shape->experts));
+  }
+  if (finer != nullptr) return *finer;
   if (const std::optional<ElementwiseUse> use = UseOf(op)) {
     finer = stack.fine.elementwise.For(static_cast<size_t>(*use));
   }
@@ -198,6 +235,26 @@ const ElementwiseFamily& ElementwiseFor(const Op& op,
         static_cast<size_t>(*std::get<ElementwiseShape>(op.shape).made));
   }
   return finer != nullptr ? *finer : stack.elementwise;
+}
+
+// A fine family's, where the stack has one for the cache's format.
+Parts PrefillParts(const Op& op, const ResolvedHardware& hardware) {
+  const FineFamilies& fine = hardware.view.stack.spec().fine;
+  if (const auto* shape = std::get_if<AttentionShape>(&op.shape)) {
+    const TiledPrefillFamily* family =
+        fine.tiled_prefill.For(static_cast<size_t>(shape->kv_cache));
+    if (family != nullptr && shape->fused) {
+      return TiledPrefillParts(op, *shape, *family, hardware);
+    }
+  }
+  if (const auto* shape = std::get_if<LatentAttentionShape>(&op.shape)) {
+    const TiledPrefillFamily* family =
+        fine.latent_prefill.For(static_cast<size_t>(shape->kv_cache));
+    if (family != nullptr && shape->fused && !shape->absorbed()) {
+      return LatentPrefillParts(op, *shape, *family, hardware);
+    }
+  }
+  return PrefillAttentionParts(op, hardware);
 }
 
 // "roofline-elementwise".
@@ -221,47 +278,6 @@ Parts StreamingParts(const Op& op, const ResolvedHardware& hardware) {
   return parts;
 }
 
-// "protocol-lines": min over lines of alpha + steps * c + wire bytes / bus.
-Parts LineParts(const Op& op, int ranks, LinkTier tier, Bytes wire, int steps,
-                const ResolvedHardware& hardware) {
-  const CollectiveFamily& family =
-      *hardware.view.stack.spec().collectives[static_cast<size_t>(tier)];
-  Parts parts = Begin(op, family.facts, hardware,
-                      hardware.view.stack.spec().elementwise.hbm_fraction,
-                      !StaysInL2(op, hardware.l2_capacity));
-  // The lines are of the whole domain; on a mesh, few ranks use few links.
-  const Link& link = *hardware.view.fabric.FindLink(tier);
-  const double links_used = link.BandwidthAmong(ranks) / link.bandwidth.value;
-  Seconds fixed;
-  Seconds moving = Seconds::Infinity();
-  for (const CollectiveFamily::Line& line : family.lines) {
-    const Seconds line_fixed = line.alpha + steps * line.step;
-    const Seconds line_moving = wire / (line.bus * links_used);
-    if (line_fixed + line_moving < fixed + moving) {
-      fixed = line_fixed;
-      moving = line_moving;
-    }
-  }
-  parts.traffic.link = wire;
-  parts.link_resource = ResourceOf(tier);
-  parts.link = moving;
-  parts.sync = fixed;
-  return parts;
-}
-
-Parts CollectiveParts(const Op& op, const CollectiveShape& shape,
-                      const ResolvedHardware& hardware) {
-  return LineParts(op, shape.ranks, shape.tier, RingWireBytes(op, shape),
-                   CollectiveRounds(op) * (shape.ranks - 1), hardware);
-}
-
-// Without a family of its own: an all-to-all of the same bytes.
-Parts ExchangeParts(const Op& op, const ExchangeShape& shape,
-                    const ResolvedHardware& hardware) {
-  return LineParts(op, shape.ranks, shape.tier, op.work.message,
-                   shape.ranks - 1, hardware);
-}
-
 Parts HostParts(const HostShape& shape, const HostCost& host) {
   Parts parts;
   parts.host = host.step + static_cast<double>(shape.requests) * host.request +
@@ -269,36 +285,7 @@ Parts HostParts(const HostShape& shape, const HostCost& host) {
   return parts;
 }
 
-// Infinite where no source gives it.
-template <class T>
-T RateOf(const std::optional<Sourced<T>>& rate) {
-  return rate.has_value() ? rate->value : T::Infinity();
-}
-
-BytesPerSecond L2Bandwidth(const DeviceSpec& device) {
-  return device.l2.has_value() ? RateOf(device.l2->bandwidth)
-                               : BytesPerSecond::Infinity();
-}
-
-double Multiprocessors(const DeviceSpec& device) {
-  return device.multiprocessor_count.has_value()
-             ? device.multiprocessor_count->value
-             : 1;
-}
-
 }  // namespace
-
-ResolvedHardware::ResolvedHardware(const HardwareView& hardware)
-    : view(hardware),
-      vector(hardware.device.VectorRate().value_or(FlopsPerSecond::Infinity())),
-      special(RateOf(hardware.device.spec().special_function_rate)),
-      hbm(hardware.device.HbmBandwidth()),
-      l2(L2Bandwidth(hardware.device.spec())),
-      l2_capacity(hardware.device.L2Capacity()),
-      multiprocessors(Multiprocessors(hardware.device.spec())),
-      smem(hardware.device.spec().smem.has_value()
-               ? hardware.device.spec().smem->capacity.value / multiprocessors
-               : Bytes::Infinity()) {}
 
 Parts PartsOf(const Op& op, const ResolvedHardware& hardware) {
   switch (op.kind) {
@@ -308,9 +295,9 @@ Parts PartsOf(const Op& op, const ResolvedHardware& hardware) {
       return GroupedGemmParts(op, std::get<GroupedGemmShape>(op.shape),
                               hardware);
     case OpKind::kAttentionDecode:
-      return DecodeAttentionParts(op, hardware);
+      return DecodeParts(op, hardware);
     case OpKind::kAttentionPrefill:
-      return PrefillAttentionParts(op, hardware);
+      return PrefillParts(op, hardware);
     case OpKind::kEmbedding:
     case OpKind::kNorm:
     case OpKind::kRope:
@@ -337,10 +324,10 @@ Parts PartsOf(const Op& op, const ResolvedHardware& hardware) {
     case OpKind::kReduceScatter:
     case OpKind::kAllToAll:
     case OpKind::kSendReceive:
-      return CollectiveParts(op, std::get<CollectiveShape>(op.shape), hardware);
+      return CollectiveParts(op, hardware);
     case OpKind::kExpertDispatch:
     case OpKind::kExpertCombine:
-      return ExchangeParts(op, std::get<ExchangeShape>(op.shape), hardware);
+      return ExchangeParts(op, hardware);
     case OpKind::kHost:
       return HostParts(std::get<HostShape>(op.shape),
                        hardware.view.stack.spec().host);

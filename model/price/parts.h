@@ -1,55 +1,13 @@
-// What an op keeps busy, before its parts are put together. Internal to
-// model/price: the formulas of the kernel families are in parts.cc, their
-// combination in price.cc.
+// From an op to its parts. Internal to model/price: the formulas of the general
+// kernel families are in parts.cc, those of fine ones where fine_parts.h says,
+// their combination in price.cc.
 #pragma once
 
 #include "model/base/units.h"
-#include "model/hardware/kernel_stack.h"
 #include "model/ops/op.h"
-#include "model/price/hardware_view.h"
-#include "model/price/resource.h"
-#include "model/price/traffic.h"
+#include "model/price/op_parts.h"
 
 namespace mansard::model {
-
-struct Parts {
-  // Busy times that overlap inside the kernel.
-  Seconds tensor;
-  Seconds smem;
-  Seconds chain;  // Dependent steps inside the kernel; counts as sync.
-  Seconds vector;
-  Seconds sfu;
-  Seconds l2;
-  Seconds hbm;
-  Seconds link;
-  Resource link_resource = Resource::kNvlink;  // Where `link` is spent.
-  // Fixed costs that nothing hides.
-  Seconds launch;
-  Seconds sync;
-  Seconds host;
-  Seconds droop;      // What sustained power costs the tensor units.
-  Seconds l2_fix_up;  // Partial sums through L2.
-
-  Traffic traffic;
-  Seconds tensor_at_peak;               // Tensor work at the datasheet rate.
-  const FamilyFacts* family = nullptr;  // Null: host costs.
-  bool extrapolated = false;
-};
-
-// The hardware with its rates looked up, once for a list of ops. Work at a rate
-// that no source gives takes no time: such a rate is infinite.
-struct ResolvedHardware {
-  explicit ResolvedHardware(const HardwareView& hardware);
-
-  HardwareView view;
-  FlopsPerSecond vector;
-  FlopsPerSecond special;
-  BytesPerSecond hbm;
-  BytesPerSecond l2;
-  Bytes l2_capacity;
-  double multiprocessors;  // 1 where the device does not say.
-  Bytes smem;              // Of one; infinite where the device does not say.
-};
 
 // Precondition: as of Price.
 Parts PartsOf(const Op& op, const ResolvedHardware& hardware);

@@ -19,7 +19,7 @@ constexpr double kTenPercentPoint = 1.2815515655446004;
 
 // Parts put together. All times of one repeat.
 struct Combination {
-  static constexpr int kOverlapping = 8;
+  static constexpr int kOverlapping = 9;
 
   Seconds fixed;
   std::array<Seconds, kOverlapping> times;       // That overlap.
@@ -38,10 +38,10 @@ static_assert(kNorm == 4, "FourthPower and the root below are for p = 4");
 // its reciprocal is no number, it stands alone.
 Combination Combine(const Parts& parts) {
   Combination all;
-  all.fixed =
-      parts.launch + parts.sync + parts.host + parts.droop + parts.l2_fix_up;
-  all.times = {parts.tensor, parts.vector, parts.sfu,  parts.l2,
-               parts.hbm,    parts.link,   parts.smem, parts.chain};
+  all.fixed = parts.launch + parts.sync + parts.host + parts.droop +
+              parts.l2_fix_up + parts.hbm_after;
+  all.times = {parts.tensor, parts.vector, parts.sfu,   parts.l2,     parts.hbm,
+               parts.link,   parts.smem,   parts.chain, parts.network};
   for (Seconds time : all.times) all.largest = Max(all.largest, time);
   if (all.largest.value() >= std::numeric_limits<double>::min()) {
     const double scale = 1 / all.largest.value();
@@ -59,20 +59,19 @@ Combination Combine(const Parts& parts) {
 
 void Attribute(const Parts& parts, const Combination& all, OpTime& time) {
   const std::array<Resource, Combination::kOverlapping> resources = {
-      Resource::kTensor, Resource::kVector,   Resource::kSfu,  Resource::kL2,
-      Resource::kHbm,    parts.link_resource, Resource::kSmem, Resource::kSync};
+      Resource::kTensor, Resource::kVector, Resource::kSfu,
+      Resource::kL2,     Resource::kHbm,    parts.link_resource,
+      Resource::kSmem,   Resource::kSync,   parts.network_resource};
   const Seconds per_power =
       all.power_sum > 0 ? all.core / all.power_sum : Seconds::Zero();
   for (size_t i = 0; i < resources.size(); ++i) {
-    time.busy[resources[i]] = all.times[i];
-    time.attributed[resources[i]] = all.powers[i] * per_power;
+    time.busy[resources[i]] += all.times[i];
+    time.attributed[resources[i]] += all.powers[i] * per_power;
   }
   const std::pair<Resource, Seconds> fixed[] = {
-      {Resource::kLaunch, parts.launch},
-      {Resource::kSync, parts.sync},
-      {Resource::kHost, parts.host},
-      {Resource::kTensor, parts.droop},
-      {Resource::kL2, parts.l2_fix_up}};
+      {Resource::kLaunch, parts.launch}, {Resource::kSync, parts.sync},
+      {Resource::kHost, parts.host},     {Resource::kTensor, parts.droop},
+      {Resource::kL2, parts.l2_fix_up},  {Resource::kHbm, parts.hbm_after}};
   for (const auto& [resource, cost] : fixed) {
     time.busy[resource] += cost;
     time.attributed[resource] += cost;

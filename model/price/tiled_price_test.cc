@@ -40,8 +40,8 @@ class TiledPriceTest : public ::testing::Test {
   TiledPriceTest() {
     ToyHardware toy;
     toy.device.multiprocessor_count = Sourced<double>{100, {}};
-    toy.stack.tiled_gemm = {Family()};
-    toy.stack.tiled_gemm_by_format[static_cast<size_t>(Format::kBf16)] = 0;
+    toy.stack.fine.plain_gemm.Bind(static_cast<size_t>(Format::kBf16),
+                                   Family());
     profile_ = toy.Build();
   }
   HardwareView view() const {

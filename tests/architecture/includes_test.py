@@ -36,6 +36,15 @@ CASES = {
         "calibrate must not include"),
     "a test of calibrate does": (
         {"calibrate/main_test.cc": ['"mansard/v1/catalog.pb.h"']}, None),
+    "the command that judges": (
+        {"clients/cli/commands/validate.cc": [
+            '"calibrate/judge/validation.h"']}, None),
+    "it knows what it judges with": (
+        {"clients/cli/commands/validate.cc": ['"calibrate/fit/map_fit.h"']},
+        "clients must not include"),
+    "a fit knows its judge": (
+        {"calibrate/fit/map_fit.cc": ['"calibrate/judge/judge.h"']},
+        "calibrate/fit must not include"),
     "a folder without a row": (
         {"model/plan/batch.h": ['"model/base/units.h"']}, "no row in ALLOWED"),
     "protobuf in the engine": (

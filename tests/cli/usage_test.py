@@ -46,6 +46,15 @@ CASES = (
     ("acceptance_of_other_tokens", 2, OK + (
         "--tokens", "2", "--draft-tokens", "3", "--acceptance", "0.5")),
     ("drafts_beyond_context", 2, OK + ("--draft-tokens", "64")),
+    ("validate_nothing", 2, ("validate",)),
+    ("validate_on_a_server", 2, (
+        "validate", "--measured", "a.csv", "--server", "localhost:7447")),
+    ("bad_tier", 2, ("validate", "--measured", "a.csv", "--tier", "measured")),
+    ("tier_and_stack", 2, (
+        "validate", "--measured", "a.csv", "--tier", "spec", "--stack", "x")),
+    ("bad_worst", 2, ("validate", "--measured", "a.csv", "--worst", "-1")),
+    ("worst_in_csv", 2, (
+        "validate", "--measured", "a.csv", "--worst", "3", "-o", "csv")),
     # Refused by the service: exit 1, its fields by our flags.
     ("tp_does_not_divide", 1, OK + ("--tp", "3")),
     ("several_rules", 1, OK + (
@@ -92,7 +101,7 @@ class HelpTest(CliTest):
     COMMANDS = (
         (), ("estimate",), ("model",), ("model", "list"), ("model", "get"),
         ("model", "import"), ("hardware",), ("hardware", "list"),
-        ("hardware", "get"), ("status",), ("version",),
+        ("hardware", "get"), ("status",), ("validate",), ("version",),
     )
 
     def test_every_command_has_help_that_fits(self):
@@ -105,7 +114,8 @@ class HelpTest(CliTest):
 
     def test_examples(self):
         for words in self.COMMANDS:
-            if words in ((), ("estimate",), ("model", "import"), ("status",)):
+            if words in ((), ("estimate",), ("model", "import"), ("status",),
+                         ("validate",)):
                 self.assertIn("Examples:", self.succeed(*words, "--help").out)
 
     def test_no_words_is_help(self):

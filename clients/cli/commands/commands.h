@@ -40,6 +40,10 @@ absl::StatusOr<Answer> RunHardwareGet(const Session& session,
 absl::StatusOr<Answer> RunStatus(const Session& session,
                                  const Arguments& arguments,
                                  const Style& style);
+// In this process only: takes no session. Draws its progress where standard
+// error is a terminal.
+absl::StatusOr<Answer> RunValidate(const Arguments& arguments,
+                                   const Style& style);
 absl::StatusOr<Answer> RunVersion(const Arguments& arguments);
 
 }  // namespace mansard::cli

@@ -181,6 +181,7 @@ absl::Status Fill(const Arguments& arguments,
     case Command::kModelDiff:
     case Command::kHardwareList:
     case Command::kHardwareGet:
+    case Command::kValidate:
       break;
   }
   return UsageError("not a kernel");
