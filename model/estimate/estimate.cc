@@ -8,7 +8,6 @@
 #include "model/estimate/formats.h"
 #include "model/estimate/layout_assumptions.h"
 #include "model/estimate/memory_assumptions.h"
-#include "model/estimate/pipeline.h"
 
 namespace mansard::model {
 namespace {
@@ -108,8 +107,9 @@ Estimate EstimatePass(const Target& target, const ForwardPass& pass) {
 void EstimatePass(const Target& target, const ForwardPass& pass,
                   Estimate& estimate) {
   if (target.layout().pipeline() > 1) {
-    EstimatePipeline(target, pass, estimate);
-    estimate.memory = PipelineFootprint(target, pass);
+    estimate.phase =
+        EstimatePipeline(target.setup(), pass, estimate.ops, estimate.times);
+    estimate.memory = PipelineFootprint(target.setup(), pass);
     return;
   }
   const HardwareView view = target.view();

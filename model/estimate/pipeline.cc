@@ -1,16 +1,17 @@
 #include "model/estimate/pipeline.h"
 
 #include <algorithm>
+#include <optional>
 
 #include "model/price/price.h"
 
 namespace mansard::model {
 namespace {
 
-void LowerStages(const Target& target, const ForwardPass& pass,
+void LowerStages(const PassSetup& setup, const ForwardPass& pass,
                  const StageRepeats& stages, OpList& ops) {
-  Lower(target.graph(), pass, target.layout(), target.formats(),
-        target.fusion(), ops, stages);
+  Lower(setup.graph, pass, setup.layout, setup.formats, setup.fusion, ops,
+        stages);
 }
 
 StageRepeats Alone(int stage) {
@@ -35,12 +36,12 @@ Seconds StageTimes::Total() const {
   return total;
 }
 
-StageTimes TimeStages(const Target& target, const ForwardPass& pass,
+StageTimes TimeStages(const PassSetup& setup, const ForwardPass& pass,
                       OpList& scratch) {
   StageTimes stages;
-  for (int stage = 0; stage < target.layout().pipeline(); ++stage) {
-    LowerStages(target, pass, Alone(stage), scratch);
-    stages.times.push_back(SumOfEstimates(scratch, target.view()));
+  for (int stage = 0; stage < setup.layout.pipeline(); ++stage) {
+    LowerStages(setup, pass, Alone(stage), scratch);
+    stages.times.push_back(SumOfEstimates(scratch, setup.view));
   }
   stages.slowest = static_cast<int>(
       std::max_element(stages.times.begin(), stages.times.end()) -
@@ -48,8 +49,8 @@ StageTimes TimeStages(const Target& target, const ForwardPass& pass,
   return stages;
 }
 
-int MicroBatches(const Target& target, const ForwardPass& pass) {
-  const Layout& layout = target.layout();
+int MicroBatches(const PassSetup& setup, const ForwardPass& pass) {
+  const Layout& layout = setup.layout;
   if (layout.micro_batches() == 1) return 1;
   return pass.LargestPart(layout.data()).PartsNeeded(layout.micro_batches());
 }
@@ -58,24 +59,21 @@ StageRepeats CriticalPath(int slowest, int micro_batches) {
   return {.stage = slowest, .there = micro_batches, .elsewhere = 1};
 }
 
-void EstimatePipeline(const Target& target, const ForwardPass& pass,
-                      Estimate& estimate) {
-  const HardwareView view = target.view();
-  const StageTimes stages = TimeStages(target, pass, estimate.ops);
-  const int micro_batches = MicroBatches(target, pass);
-  LowerStages(target, pass, {}, estimate.ops);
-  PriceAll(estimate.ops, view, estimate.times);
-  const PhaseEstimate way = Aggregate(estimate.ops, estimate.times, pass, view);
-  PhaseEstimate& phase = estimate.phase;
-  phase = way;
+PhaseEstimate EstimatePipeline(const PassSetup& setup, const ForwardPass& pass,
+                               OpList& ops, std::vector<OpTime>& times) {
+  const StageTimes stages = TimeStages(setup, pass, ops);
+  const int micro_batches = MicroBatches(setup, pass);
+  LowerStages(setup, pass, {}, ops);
+  PriceAll(ops, setup.view, times);
+  const PhaseEstimate way = Aggregate(ops, times, pass, setup.view);
+  PhaseEstimate phase = way;
   if (micro_batches > 1) {
-    LowerStages(target, pass, CriticalPath(stages.slowest, micro_batches),
-                estimate.ops);
-    PriceAll(estimate.ops, view, estimate.times);
-    phase = Aggregate(estimate.ops, estimate.times, pass, view);
+    LowerStages(setup, pass, CriticalPath(stages.slowest, micro_batches), ops);
+    PriceAll(ops, setup.view, times);
+    phase = Aggregate(ops, times, pass, setup.view);
   }
   PipelineEstimate& pipeline = phase.pipeline;
-  pipeline.stages = target.layout().pipeline();
+  pipeline.stages = setup.layout.pipeline();
   pipeline.micro_batches = micro_batches;
   pipeline.slowest_stage = stages.slowest;
   pipeline.stage_times = stages.times;
@@ -87,17 +85,17 @@ void EstimatePipeline(const Target& target, const ForwardPass& pass,
   pipeline.steady_output_tokens_per_second =
       OutputTokens(pass) / pipeline.steady_step.value();
   SetUtilization(way, micro_batches, phase);
+  return phase;
 }
 
-MemoryFootprint PipelineFootprint(const Target& target,
+MemoryFootprint PipelineFootprint(const PassSetup& setup,
                                   const ForwardPass& pass) {
   OpList ops;
   std::optional<MemoryFootprint> tightest;
-  for (int stage = 0; stage < target.layout().pipeline(); ++stage) {
-    LowerStages(target, pass, Alone(stage), ops);
-    const MemoryFootprint memory =
-        FootprintOf(ops, target.graph(), pass, target.layout(), stage,
-                    target.formats(), target.view());
+  for (int stage = 0; stage < setup.layout.pipeline(); ++stage) {
+    LowerStages(setup, pass, Alone(stage), ops);
+    const MemoryFootprint memory = FootprintOf(
+        ops, setup.graph, pass, setup.layout, stage, setup.formats, setup.view);
     tightest = tightest.has_value() ? Tightest(*tightest, memory) : memory;
   }
   return *tightest;

@@ -1,10 +1,23 @@
 // A pass through the stages of a pipeline.
 #pragma once
 
+#include <vector>
+
 #include "absl/container/inlined_vector.h"
-#include "model/estimate/estimate.h"
+#include "model/estimate/aggregate.h"
+#include "model/estimate/memory.h"
+#include "model/lower/lower.h"
 
 namespace mansard::model {
+
+// What a pass is lowered and priced with. The parts outlive it.
+struct PassSetup {
+  const ModelGraph& graph;
+  const Layout& layout;
+  const PassFormats& formats;
+  const Fusion& fusion;
+  HardwareView view;
+};
 
 struct StageTimes {
   absl::InlinedVector<Seconds, 4> times;  // Of one micro-batch.
@@ -15,22 +28,23 @@ struct StageTimes {
 
 // By lowering and pricing one stage after the other. `scratch`: memory that the
 // caller keeps.
-StageTimes TimeStages(const Target& target, const ForwardPass& pass,
+StageTimes TimeStages(const PassSetup& setup, const ForwardPass& pass,
                       OpList& scratch);
 
 // Micro-batches of the pass that are not empty.
-int MicroBatches(const Target& target, const ForwardPass& pass);
+int MicroBatches(const PassSetup& setup, const ForwardPass& pass);
 
 // The ops of the critical path: those of the slowest stage for every
 // micro-batch, those of the others once.
 StageRepeats CriticalPath(int slowest, int micro_batches);
 
-// Fills estimate.ops, times and phase. Precondition: there is a pipeline.
-void EstimatePipeline(const Target& target, const ForwardPass& pass,
-                      Estimate& estimate);
+// Fills `ops` and `times`, whose memory it uses again. Precondition: there is a
+// pipeline.
+PhaseEstimate EstimatePipeline(const PassSetup& setup, const ForwardPass& pass,
+                               OpList& ops, std::vector<OpTime>& times);
 
 // The tightest stage's. Precondition: there is a pipeline.
-MemoryFootprint PipelineFootprint(const Target& target,
+MemoryFootprint PipelineFootprint(const PassSetup& setup,
                                   const ForwardPass& pass);
 
 }  // namespace mansard::model

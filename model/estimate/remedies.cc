@@ -4,7 +4,6 @@
 #include <optional>
 #include <utility>
 
-#include "model/estimate/pipeline.h"
 #include "model/lower/lower.h"
 
 namespace mansard::model {
@@ -17,7 +16,8 @@ constexpr Format kWeightFormats[] = {Format::kFp8E4m3, Format::kInt8,
 constexpr Format kKvFormats[] = {Format::kFp8E4m3};
 
 MemoryFootprint FootprintOn(const Target& target, const ForwardPass& pass) {
-  if (target.layout().pipeline() > 1) return PipelineFootprint(target, pass);
+  if (target.layout().pipeline() > 1)
+    return PipelineFootprint(target.setup(), pass);
   const OpList ops = Lower(target.graph(), pass, target.layout(),
                            target.formats(), target.fusion());
   return FootprintOf(ops, target.graph(), pass, target.layout(), 0,

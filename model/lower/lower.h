@@ -7,21 +7,12 @@
 #include "model/graph/model_graph.h"
 #include "model/hardware/kernel_stack.h"
 #include "model/lower/pass_formats.h"
+#include "model/lower/stage_repeats.h"
 #include "model/ops/op.h"
 #include "model/workload/forward_pass.h"
 #include "model/workload/layout.h"
 
 namespace mansard::model {
-
-// How often the ops of a pipeline's stages are in the list: those of `stage` as
-// often as `there` says, those of all others as often as `elsewhere`.
-struct StageRepeats {
-  int stage = 0;
-  int there = 1;
-  int elsewhere = 1;
-
-  int Of(int other) const { return other == stage ? there : elsewhere; }
-};
 
 // The ops of the busiest rank for one pass, in order; equal layers are one
 // entry with a repeat count. Ends with the host op. Of a pipeline: the ops of

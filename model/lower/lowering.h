@@ -10,9 +10,9 @@
 
 #include "model/graph/model_graph.h"
 #include "model/hardware/kernel_stack.h"
-#include "model/lower/lower.h"
 #include "model/lower/pass_formats.h"
 #include "model/lower/rank_passes.h"
+#include "model/lower/stage_repeats.h"
 #include "model/ops/op.h"
 #include "model/workload/expert_load.h"
 #include "model/workload/forward_pass.h"

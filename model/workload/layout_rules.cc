@@ -8,6 +8,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "model/workload/forward_pass.h"
 
 namespace mansard::model {
 namespace {
@@ -121,7 +122,7 @@ class Resolver {
     const size_t before = violations_.all().size();
     Take("pipeline_size", asked_.pipeline, graph_.layer_count(),
          sizes_.pipeline);
-    Take("data_size", asked_.data, Layout::kMaxDevices, sizes_.data);
+    Take("data_size", asked_.data, Parallelism::kMaxDevices, sizes_.data);
     Take("micro_batch_count", asked_.micro_batches, ForwardPass::kMaxRequests,
          sizes_.micro_batches);
     TakeContext();
@@ -154,13 +155,14 @@ class Resolver {
                                        {"moe_tensor_size", asked_.moe_tensor},
                                        {"node_count", asked_.nodes}}) {
       if (asked < 0) {
-        violations_.CheckRange(field, asked, 0, Layout::kMaxDevices);
+        violations_.CheckRange(field, asked, 0, Parallelism::kMaxDevices);
       }
     }
   }
 
   void TakeContext() {
-    Take("context_size", asked_.context, Layout::kMaxDevices, sizes_.context);
+    Take("context_size", asked_.context, Parallelism::kMaxDevices,
+         sizes_.context);
     if (asked_.context <= 1) return;
     for (const LayerKind& kind : graph_.spec().layer_kinds) {
       if (TakesContext(kind)) continue;
@@ -270,7 +272,7 @@ class Resolver {
       return;
     }
     const int64_t ranks = int64_t{sizes_.tensor} * sizes_.data;
-    if (ranks > Layout::kMaxDevices) return;  // TakeNodes says so.
+    if (ranks > Parallelism::kMaxDevices) return;  // TakeNodes says so.
     const int asked_moe = asked_.moe_tensor;
     if (asked_moe < 0 || (asked_moe > 0 && ranks % asked_moe != 0)) {
       violations_.Add("moe_tensor_size",
@@ -342,13 +344,13 @@ class Resolver {
   void TakeNodes() {
     const int64_t devices =
         int64_t{sizes_.tensor} * sizes_.context * sizes_.data * sizes_.pipeline;
-    if (devices > Layout::kMaxDevices) {
+    if (devices > Parallelism::kMaxDevices) {
       violations_.Add(
           "data_size",
           absl::StrCat("makes ", devices,
                        " devices (tensor_size x context_size x data_size x "
                        "pipeline_size); allowed: 1 to ",
-                       Layout::kMaxDevices));
+                       Parallelism::kMaxDevices));
       return;
     }
     std::vector<int64_t> legal;

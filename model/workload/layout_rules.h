@@ -6,7 +6,7 @@
 #include "model/base/violations.h"
 #include "model/graph/model_graph.h"
 #include "model/hardware/fabric.h"
-#include "model/workload/layout.h"
+#include "model/workload/parallelism.h"
 
 namespace mansard::model {
 

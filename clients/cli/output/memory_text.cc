@@ -108,6 +108,8 @@ std::string FlagOf(const v1::MemoryFootprint::Remedy& remedy) {
     const char* kind;
     const char* flag;
   } kFlags[] = {{"tensor_size", "--tp"},
+                {"pipeline_size", "--pp"},
+                {"data_size", "--dp"},
                 {"weights", "--weights"},
                 {"kv_cache", "--kv"},
                 {"context_token_count", "--context"},
