@@ -21,9 +21,15 @@ std::string PlacementText(const Layout& layout) {
 }
 
 std::string ExpertText(const Layout& layout) {
-  std::string text = absl::StrCat("each rank holds 1/", layout.expert(),
-                                  " of the experts and 1/", layout.moe_tensor(),
-                                  " of the width of each");
+  std::string text = "each rank holds";
+  if (layout.expert() > 1) {
+    absl::StrAppend(&text, " 1/", layout.expert(), " of the experts,");
+  }
+  if (layout.moe_tensor() == 1) {
+    absl::StrAppend(&text, " whole ones");
+  } else {
+    absl::StrAppend(&text, " 1/", layout.moe_tensor(), " of the width of each");
+  }
   if (layout.ExchangesTokens()) {
     absl::StrAppend(&text,
                     "; tokens are sent to the ranks of their experts and back, "

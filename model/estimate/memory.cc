@@ -118,8 +118,8 @@ class Footprint {
         static_cast<double>(memory_.block_tokens) * cache_.PerToken(pass_);
     if (block == Bytes::Zero()) return;
     const Bytes left = Max(Bytes::Zero(), memory_.kv_budget() - memory_.state);
-    memory_.kv_token_capacity =
-        static_cast<int64_t>(std::floor(left / block)) * memory_.block_tokens;
+    memory_.kv_token_capacity = static_cast<int64_t>(std::floor(left / block)) *
+                                memory_.block_tokens * layout_.data();
   }
 
   CacheBytes OfRequest(const RequestGroup& group) const {

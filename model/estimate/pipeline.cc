@@ -18,6 +18,23 @@ StageRepeats Alone(int stage) {
   return {.stage = stage, .there = 1, .elsewhere = 0};
 }
 
+// The stage's layers, and where it sends, are those of the stage before; so is
+// all else between the first and the last.
+bool IsLikePrevious(const PassSetup& setup, int stage) {
+  const Layout& layout = setup.layout;
+  if (stage < 2 || stage + 1 == layout.pipeline() ||
+      layout.TransferGroup(stage) != layout.TransferGroup(stage - 1)) {
+    return false;
+  }
+  for (size_t i = 0; i < setup.graph.spec().layer_kinds.size(); ++i) {
+    if (layout.CountInStage(setup.graph, i, stage) !=
+        layout.CountInStage(setup.graph, i, stage - 1)) {
+      return false;
+    }
+  }
+  return true;
+}
+
 // Of `micro_batches` ways like `way` on all stages, over `time`.
 void SetUtilization(const PhaseEstimate& way, int micro_batches,
                     PhaseEstimate& phase) {
@@ -40,6 +57,11 @@ StageTimes TimeStages(const PassSetup& setup, const ForwardPass& pass,
                       OpList& scratch) {
   StageTimes stages;
   for (int stage = 0; stage < setup.layout.pipeline(); ++stage) {
+    if (IsLikePrevious(setup, stage)) {
+      const Seconds same = stages.times.back();
+      stages.times.push_back(same);
+      continue;
+    }
     LowerStages(setup, pass, Alone(stage), scratch);
     stages.times.push_back(SumOfEstimates(scratch, setup.view));
   }
@@ -93,6 +115,7 @@ MemoryFootprint PipelineFootprint(const PassSetup& setup,
   OpList ops;
   std::optional<MemoryFootprint> tightest;
   for (int stage = 0; stage < setup.layout.pipeline(); ++stage) {
+    if (IsLikePrevious(setup, stage)) continue;
     LowerStages(setup, pass, Alone(stage), ops);
     const MemoryFootprint memory = FootprintOf(
         ops, setup.graph, pass, setup.layout, stage, setup.formats, setup.view);

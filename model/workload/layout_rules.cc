@@ -284,7 +284,8 @@ class Resolver {
       return;
     }
     int64_t expert = asked_.expert;
-    const char* field = "expert_size";
+    // Where neither is given, data parallelism is what cannot be.
+    const char* field = asked_.expert == 0 ? "data_size" : "expert_size";
     if (expert == 0) {
       expert = asked_moe == 0 ? 1 : ranks / asked_moe;
       if (asked_moe != 0) field = "moe_tensor_size";
@@ -306,8 +307,9 @@ class Resolver {
   }
 
   std::string ExpertText(int64_t expert, int asked_moe) const {
-    if (asked_.expert != 0 || asked_moe == 0) {
-      return absl::StrCat("is ", expert, ", which ");
+    if (asked_.expert != 0) return absl::StrCat("is ", expert, ", which ");
+    if (asked_moe == 0) {
+      return absl::StrCat("is ", asked_.data, ", which with expert_size 1 ");
     }
     return absl::StrCat("is ", asked_moe, ": expert_size is then ", expert,
                         ", which ");

@@ -491,8 +491,9 @@ TEST(Layout, NamesTheBrokenRuleAndTheLegalSizes) {
       {*mixtral,
        true,
        {.data = 3},
-       {"expert_size: is 1, which leaves moe_tensor_size 3, which does not "
-        "divide the experts' width, 14336; allowed expert_size: none"}},
+       {"data_size: is 3, which with expert_size 1 leaves moe_tensor_size 3, "
+        "which does not divide the experts' width, 14336; allowed expert_size: "
+        "none"}},
       {*moe,
        true,
        {.expert = 4, .data = 6},

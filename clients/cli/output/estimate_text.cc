@@ -63,13 +63,14 @@ std::string PipelineLines(const v1::PhaseEstimate& estimate) {
   const int slowest = pipeline.slowest_stage_index();
   if (slowest >= pipeline.stage_seconds_size()) return "";
   return absl::StrCat(
-      Line("pipeline",
-           absl::StrFormat(
-               "%d stages, slowest the %d. with %s; %d in the pipeline, idle "
-               "%.0f %%",
-               pipeline.stage_seconds_size(), slowest + 1,
-               WithUnit(pipeline.stage_seconds(slowest), Unit::kSeconds),
-               pipeline.micro_batch_count(), 100 * pipeline.bubble_ratio())),
+      Line(
+          "pipeline",
+          absl::StrFormat(
+              "%d stages, the slowest is number %d: %s; %d micro-batches, idle "
+              "%.0f %%",
+              pipeline.stage_seconds_size(), slowest + 1,
+              WithUnit(pipeline.stage_seconds(slowest), Unit::kSeconds),
+              pipeline.micro_batch_count(), 100 * pipeline.bubble_ratio())),
       Line("steady",
            absl::StrFormat(
                "%s a step, %s tok/s while it never drains",
