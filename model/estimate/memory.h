@@ -56,9 +56,9 @@ struct MemoryFootprint {
   Bytes capacity;  // Of the device.
   Bytes budget;    // The part that the engine uses.
 
-  // Of one data rank: in whole blocks of the cache, beside all that is not
-  // cache and the pass's states, as windows are not full. 0 also where no
-  // layer's cache grows: the states then bound the requests, and nothing the
+  // On all data ranks together: in whole blocks of the cache, beside all that
+  // is not cache and the pass's states, as windows are not full. 0 also where
+  // no layer's cache grows: the states then bound the requests, and nothing the
   // tokens.
   int64_t kv_token_capacity = 0;
   int64_t block_tokens = 1;
