@@ -120,22 +120,29 @@ class Resolver {
 
   std::optional<Parallelism> Run() {
     const size_t before = violations_.all().size();
+    TakeTensor();
+    Take("data_size", asked_.data, Parallelism::kMaxDevices, sizes_.data);
+    if (ok_ || graph_.ExpertCount() == 0) {
+      TakeExperts();
+    } else {
+      CheckNotNegative("expert_size", asked_.expert);
+      CheckNotNegative("moe_tensor_size", asked_.moe_tensor);
+    }
     Take("pipeline_size", asked_.pipeline, graph_.layer_count(),
          sizes_.pipeline);
-    Take("data_size", asked_.data, Parallelism::kMaxDevices, sizes_.data);
+    TakeContext();
     Take("micro_batch_count", asked_.micro_batches, ForwardPass::kMaxRequests,
          sizes_.micro_batches);
-    TakeContext();
-    TakeTensor();
-    if (ok_) TakeExperts();
-    if (ok_) TakeNodes();
+    if (ok_) {
+      TakeNodes();
+    } else {
+      CheckNotNegative("node_count", asked_.nodes);
+    }
     if (asked_.micro_batches > 1 && sizes_.pipeline == 1) {
       violations_.Add("micro_batch_count",
                       absl::StrCat("is ", asked_.micro_batches,
                                    "; allowed without a pipeline: 1"));
     }
-    // Sizes whose own rule cannot be judged: their range alone.
-    if (!ok_) CheckRest();
     if (violations_.all().size() != before) return std::nullopt;
     return sizes_;
   }
@@ -150,13 +157,10 @@ class Resolver {
     size = std::max(asked, 1);
   }
 
-  void CheckRest() {
-    for (const auto& [field, asked] : {std::pair("expert_size", asked_.expert),
-                                       {"moe_tensor_size", asked_.moe_tensor},
-                                       {"node_count", asked_.nodes}}) {
-      if (asked < 0) {
-        violations_.CheckRange(field, asked, 0, Parallelism::kMaxDevices);
-      }
+  // Of sizes whose own rule cannot be judged.
+  void CheckNotNegative(absl::string_view field, int asked) {
+    if (asked < 0) {
+      violations_.CheckRange(field, asked, 0, Parallelism::kMaxDevices);
     }
   }
 
