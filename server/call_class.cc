@@ -49,6 +49,9 @@ int64_t CostOf(const v1::EstimateRequest& request) {
   if (AsksForOps(request.read_mask())) {
     cost += kOpsCost + groups * kGroupOpsCost;
   }
+  // Each stage is timed alone, and its memory counted.
+  const int64_t stages = request.target().parallelism().pipeline_size();
+  if (stages > 1) cost += stages * 2 * (kEstimateCost + groups * kGroupCost);
   return cost + InlineCost(request.target());
 }
 

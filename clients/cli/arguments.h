@@ -55,7 +55,10 @@ struct EstimateFlags {
   std::optional<int64_t> pp = std::nullopt;
   std::optional<int64_t> ep = std::nullopt;
   std::optional<int64_t> dp = std::nullopt;
+  std::optional<int64_t> moe_tp = std::nullopt;
+  std::optional<int64_t> cp = std::nullopt;
   std::optional<int64_t> nodes = std::nullopt;
+  std::optional<int64_t> micro_batches = std::nullopt;
   std::optional<int64_t> kv_heads = std::nullopt;
   std::string weights = "";
   std::string activations = "";

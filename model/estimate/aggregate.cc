@@ -35,17 +35,6 @@ WaterfallRow RowOf(Resource resource) {
   return WaterfallRow::kHost;
 }
 
-// One a prompt; one a decoding request, or as many as are expected.
-double OutputTokens(const ForwardPass& pass) {
-  const double per_decode = pass.ExpectedTokensPerDecode().value_or(1);
-  double tokens = 0;
-  for (const RequestGroup& group : pass.groups()) {
-    tokens += static_cast<double>(group.request_count) *
-              (group.role == Role::kDecode ? per_decode : 1);
-  }
-  return tokens;
-}
-
 class Aggregation {
  public:
   explicit Aggregation(const HardwareView& hardware) : hardware_(hardware) {
@@ -178,6 +167,16 @@ absl::string_view WaterfallRowName(WaterfallRow row) {
       return "host";
   }
   return "";
+}
+
+double OutputTokens(const ForwardPass& pass) {
+  const double per_decode = pass.ExpectedTokensPerDecode().value_or(1);
+  double tokens = 0;
+  for (const RequestGroup& group : pass.groups()) {
+    tokens += static_cast<double>(group.request_count) *
+              (group.role == Role::kDecode ? per_decode : 1);
+  }
+  return tokens;
 }
 
 PhaseEstimate Aggregate(const OpList& ops, const std::vector<OpTime>& times,

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/container/inlined_vector.h"
 #include "model/price/price.h"
 
 namespace mansard::model {
@@ -37,7 +38,28 @@ struct WaterfallTier {
   Flops flops;      // Compute only.
 };
 
-// Scalars of one step, all on one rank.
+// How a pass goes through the stages of a pipeline. Of one stage: as without.
+struct PipelineEstimate {
+  int stages = 1;
+  int micro_batches = 1;  // That are not empty.
+  int slowest_stage = 0;
+  // Of one micro-batch, its transfer to the next stage included, without the
+  // host.
+  absl::InlinedVector<Seconds, 4> stage_times;
+  // Of the devices' time in a pass that finds the pipeline empty and leaves it
+  // so, the share in which they wait: (p - 1) / (m + p - 1) where all stages
+  // take as long.
+  double bubble = 0;
+  // From one step of a request to its next while the pipeline never drains: a
+  // micro-batch's way through all stages, or the slowest stage's time for all
+  // micro-batches, whichever is longer.
+  Seconds steady_step;
+  double steady_output_tokens_per_second = 0;
+};
+
+// Scalars of one step, all on one rank. Of a pipeline, the critical path: the
+// first micro-batch to the slowest stage, all of them there, the last one on;
+// utilisations are of all devices.
 struct PhaseEstimate {
   Phase phase = Phase::kDecode;
   Seconds floor;
@@ -59,6 +81,7 @@ struct PhaseEstimate {
   // One token a request, or as many a decoding one as is expected.
   double output_tokens_per_second = 0;
   Tier tier = Tier::kCalibrated;
+  PipelineEstimate pipeline;
 
   // The model's own pass, and the host's costs.
   Seconds target_model() const { return estimate - draft; }
@@ -68,6 +91,9 @@ struct PhaseEstimate {
 // CUDA graphs, the launch time that the device does not cover.
 PhaseEstimate Aggregate(const OpList& ops, const std::vector<OpTime>& times,
                         const ForwardPass& pass, const HardwareView& hardware);
+
+// One a prompt; one a decoding request, or as many as are expected.
+double OutputTokens(const ForwardPass& pass);
 
 // The waterfall and totals as text, for golden tests and people.
 std::string DumpEstimate(const PhaseEstimate& estimate);

@@ -51,12 +51,17 @@ CacheBytes operator*(double factor, CacheBytes bytes) {
 }
 
 RequestCache::RequestCache(const ModelGraph& graph, const Layout& layout,
-                           const PassFormats& formats,
+                           int stage, const PassFormats& formats,
                            const EngineMemory* paging)
-    : graph_(graph), layout_(layout), formats_(formats), paging_(paging) {
+    : graph_(graph),
+      layout_(layout),
+      drafts_(stage + 1 == layout.pipeline()),
+      formats_(formats),
+      paging_(paging) {
   const Format format = formats.precision.kv_cache;
   for (const LayerKind& kind : graph.spec().layer_kinds) {
     Kind& mine = kinds_.emplace_back();
+    mine.layers = layout.CountInStage(graph, kinds_.size() - 1, stage);
     mine.state = mine.state_page = StateBytes(kind, layout, formats);
     if (!kind.attention.has_value()) continue;
     const auto bytes = [&](int64_t elements) {
@@ -112,7 +117,8 @@ CacheBytes RequestCache::OfLayer(size_t index,
   const Bytes all =
       ElementBytes(formats_.precision.kv_cache,
                    layout_.CachedElements(*kind.attention, group));
-  const CacheEntries held = EntriesHeld(*kind.attention, group.context());
+  const CacheEntries held =
+      layout_.EntriesOnRank(*kind.attention, group.context());
   const bool compressed = IsCompressed(*kind.attention);
   bytes.indexer = (compressed ? held.compressed : held.positions) * mine.index;
   bytes.cache = all - bytes.indexer;
@@ -123,7 +129,8 @@ CacheBytes RequestCache::OfLayer(size_t index,
 Bytes RequestCache::PagedEntries(size_t index, const CacheEntries& held,
                                  const RequestGroup& group) const {
   const Kind& mine = kinds_[index];
-  const auto context = static_cast<double>(group.context());
+  const double context =
+      std::ceil(static_cast<double>(group.context()) / layout_.context());
   double blocks = Blocks(held.positions, mine.block);
   if (held.positions > 0 && held.positions < context) {
     blocks = std::min(Blocks(context, mine.block),
@@ -147,7 +154,7 @@ Bytes RequestCache::PagedEntries(size_t index, const CacheEntries& held,
 CacheBytes RequestCache::OfRequest(const RequestGroup& group) const {
   CacheBytes bytes;
   for (size_t i = 0; i < kinds_.size(); ++i) {
-    bytes += static_cast<double>(graph_.CountOf(i)) * OfLayer(i, group);
+    bytes += static_cast<double>(CountOf(i)) * OfLayer(i, group);
   }
   return bytes;
 }
@@ -157,7 +164,9 @@ CacheBytes RequestCache::OfDrafts(const RequestGroup& group,
   CacheBytes bytes;
   const int drafts = pass.drafting().draft_tokens;
   const int modules = graph_.spec().mtp.modules;
-  if (drafts == 0 || modules == 0 || group.role != Role::kDecode) return bytes;
+  if (drafts == 0 || modules == 0 || !drafts_ || group.role != Role::kDecode) {
+    return bytes;
+  }
   for (int module = 0; module < std::min(drafts, modules); ++module) {
     // As ForwardPass::DraftRun: each run after a module's first adds a token,
     // the first of them in the place of the next one.
@@ -177,7 +186,9 @@ Bytes RequestCache::PerToken(size_t index) const {
   if (!attention.has_value()) return Bytes::Zero();
   const Kind& mine = kinds_[index];
   const auto* compressed = std::get_if<CompressedAttention>(&*attention);
-  if (compressed == nullptr) return mine.entry + mine.index;
+  if (compressed == nullptr) {
+    return (mine.entry + mine.index) / static_cast<double>(layout_.context());
+  }
   if (compressed->ratio <= 1) {
     // An entry a position, beside the position itself.
     return compressed->ratio == 0 ? mine.entry : 2.0 * mine.entry + mine.index;
@@ -189,8 +200,9 @@ Bytes RequestCache::PerToken(size_t index) const {
 Bytes RequestCache::PerToken(const ForwardPass& pass) const {
   Bytes bytes;
   for (size_t i = 0; i < kinds_.size(); ++i) {
-    bytes += static_cast<double>(graph_.CountOf(i)) * PerToken(i);
+    bytes += static_cast<double>(CountOf(i)) * PerToken(i);
   }
+  if (!drafts_) return bytes;
   const MultiTokenPrediction& mtp = graph_.spec().mtp;
   for (int i = 0; i < std::min(pass.drafting().draft_tokens, mtp.modules);
        ++i) {
@@ -206,7 +218,7 @@ int64_t RequestCache::BlockTokens() const {
   for (const Kind& kind : kinds_) {
     if (kind.entry > Bytes::Zero()) block = std::max(block, kind.block);
   }
-  return block;
+  return block * layout_.context();
 }
 
 }  // namespace mansard::model

@@ -41,16 +41,20 @@ struct CacheBytes {
 // Padding of groups of layers to equal numbers is not modelled.
 class RequestCache {
  public:
-  // The references outlive it. `paging`: null where nothing is known of it.
-  RequestCache(const ModelGraph& graph, const Layout& layout,
+  // Of the layers of one stage of the pipeline. The references outlive it.
+  // `paging`: null where nothing is known of it.
+  RequestCache(const ModelGraph& graph, const Layout& layout, int stage,
                const PassFormats& formats, const EngineMemory* paging);
 
   // One layer of a kind, for one request of the group at its context.
   CacheBytes OfLayer(size_t kind, const RequestGroup& group) const;
-  // All layers of the model.
+  // Layers of a kind in the stage.
+  int CountOf(size_t kind) const { return kinds_[kind].layers; }
+  // All layers of the stage.
   CacheBytes OfRequest(const RequestGroup& group) const;
   // The modules that draft in `pass`, for one of the group's requests when all
-  // drafts are made. Zero for prompts, which the modules' runs leave out.
+  // drafts are made. Zero for prompts, which the modules' runs leave out, and
+  // but for the last stage.
   CacheBytes OfDrafts(const RequestGroup& group, const ForwardPass& pass) const;
 
   // What another token adds to one layer's cache while no window is full: its
@@ -58,9 +62,10 @@ class RequestCache {
   Bytes PerToken(size_t kind) const;
   // Over all layers, and over one layer of each module that drafts.
   Bytes PerToken(const ForwardPass& pass) const;
-  // Tokens in a block of a layer of the kind. 1 without paging.
+  // Tokens in a block of a layer of the kind, those that other context ranks
+  // hold of it not included. 1 without paging.
   int64_t BlockTokens(size_t kind) const { return kinds_[kind].block; }
-  // The largest block of a layer whose cache grows.
+  // The largest block of a layer whose cache grows, of all context ranks.
   int64_t BlockTokens() const;
 
  private:
@@ -72,6 +77,7 @@ class RequestCache {
     Bytes state_page;   // What the state takes; at least the state.
     int64_t block = 1;  // Tokens of a page.
     Bytes page;         // Of positions.
+    int layers = 0;
   };
   void SetPages(const EngineMemory& paging);
   // The growing cache of one layer, in pages. Precondition: there is paging,
@@ -81,6 +87,7 @@ class RequestCache {
 
   const ModelGraph& graph_;
   const Layout& layout_;
+  const bool drafts_;  // The stage has the modules.
   const PassFormats& formats_;
   const EngineMemory* paging_;
   absl::InlinedVector<Kind, 4> kinds_;

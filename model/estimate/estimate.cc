@@ -6,6 +6,7 @@
 #include "model/base/status_macros.h"
 #include "model/estimate/assumptions.h"
 #include "model/estimate/formats.h"
+#include "model/estimate/layout_assumptions.h"
 #include "model/estimate/memory_assumptions.h"
 
 namespace mansard::model {
@@ -44,8 +45,8 @@ absl::StatusOr<Target> Target::Create(const TargetSpec& spec,
       ResolveGraphFormats({spec.weights, spec.activations, spec.kv_cache,
                            spec.state, spec.linears},
                           graph->spec(), spec.hardware->device(), *spec.stack));
-  if (layout->tensor_tier().has_value()) {
-    RETURN_IF_ERROR(CheckCollectives(*layout->tensor_tier(), *spec.stack));
+  for (LinkTier tier : layout->Tiers()) {
+    RETURN_IF_ERROR(CheckCollectives(tier, *spec.stack));
   }
 
   Target target(std::move(graph), spec.hardware, spec.fabric, spec.stack,
@@ -84,6 +85,10 @@ void Target::Describe(const std::vector<std::string>& of_formats) {
         "the vocabulary is sharded over the ranks: one all-reduce after the "
         "embedding, one all-gather of the logits");
   }
+  for (std::string& assumption :
+       LayoutAssumptions(*graph_, layout_, *fabric_, fusion_)) {
+    assumptions_.push_back(std::move(assumption));
+  }
   for (std::string& assumption : AttentionAssumptions(*graph_, layout_)) {
     assumptions_.push_back(std::move(assumption));
   }
@@ -101,13 +106,19 @@ Estimate EstimatePass(const Target& target, const ForwardPass& pass) {
 
 void EstimatePass(const Target& target, const ForwardPass& pass,
                   Estimate& estimate) {
+  if (target.layout().pipeline() > 1) {
+    estimate.phase =
+        EstimatePipeline(target.setup(), pass, estimate.ops, estimate.times);
+    estimate.memory = PipelineFootprint(target.setup(), pass);
+    return;
+  }
   const HardwareView view = target.view();
   Lower(target.graph(), pass, target.layout(), target.formats(),
         target.fusion(), estimate.ops);
   PriceAll(estimate.ops, view, estimate.times);
   estimate.phase = Aggregate(estimate.ops, estimate.times, pass, view);
   estimate.memory = FootprintOf(estimate.ops, target.graph(), pass,
-                                target.layout(), target.formats(), view);
+                                target.layout(), 0, target.formats(), view);
 }
 
 }  // namespace mansard::model

@@ -11,6 +11,7 @@
 #include "model/estimate/aggregate.h"
 #include "model/estimate/formats.h"
 #include "model/estimate/memory.h"
+#include "model/estimate/pipeline.h"
 #include "model/hardware/hardware_profile.h"
 #include "model/lower/lower.h"
 #include "model/workload/layout.h"
@@ -55,6 +56,10 @@ class Target {
   const PassFormats& formats() const { return formats_; }
   const Fusion& fusion() const { return fusion_; }
   HardwareView view() const { return {hardware_->device(), *fabric_, *stack_}; }
+  // Of this target, which outlives it.
+  PassSetup setup() const {
+    return {*graph_, layout_, formats_, fusion_, view()};
+  }
   // What was assumed where sources are silent; shown with every answer.
   const std::vector<std::string>& assumptions() const { return assumptions_; }
   const std::vector<std::string>& warnings() const { return warnings_; }

@@ -27,23 +27,27 @@ const EngineMemory* PagingOf(const HardwareView& view) {
 
 class Footprint {
  public:
+  // `pass`: of one data rank.
   Footprint(const ModelGraph& graph, const ForwardPass& pass,
-            const Layout& layout, const PassFormats& formats,
+            const Layout& layout, int stage, const PassFormats& formats,
             const HardwareView& view)
       : graph_(graph),
         pass_(pass),
+        layout_(layout),
         engine_(PagingOf(view)),
-        cache_(graph, layout, formats, engine_),
+        cache_(graph, layout, stage, formats, engine_),
         workspace_(graph, layout, formats,
                    engine_ == nullptr ? EngineMemory{} : *engine_) {
+    memory_.stage = stage;
     memory_.capacity = view.device.HbmCapacity();
     memory_.budget = memory_.capacity;
     if (engine_ == nullptr) return;
     memory_.budget *= engine_->usable_fraction;
     memory_.framework = engine_->framework;
-    if (layout.tensor() > 1) memory_.communication = engine_->communication;
-    memory_.workspace =
-        workspace_.For(pass.total_new_tokens(), pass.logit_positions());
+    if (layout.device_count() > 1) {
+      memory_.communication = engine_->communication;
+    }
+    memory_.workspace = WorkspaceOf(pass);
   }
 
   MemoryFootprint Of(const OpList& ops) {
@@ -57,6 +61,16 @@ class Footprint {
   }
 
  private:
+  // Of one micro-batch, and the positions of one context rank.
+  Bytes WorkspaceOf(const ForwardPass& pass) const {
+    if (layout_.micro_batches() == 1 && layout_.context() == 1) {
+      return workspace_.For(pass.total_new_tokens(), pass.logit_positions());
+    }
+    const ForwardPass part = pass.LargestPart(layout_.micro_batches())
+                                 .ContextPart(layout_.context());
+    return workspace_.For(part.total_new_tokens(), part.logit_positions());
+  }
+
   void AddWeights(const OpList& ops) {
     memory_.weights_by_class = WeightsByClass(ops);
     memory_.weights = memory_.weights_by_class.Total();
@@ -70,10 +84,10 @@ class Footprint {
   void AddCache() {
     CacheBytes all;
     for (size_t i = 0; i < graph_.spec().layer_kinds.size(); ++i) {
-      if (graph_.CountOf(i) == 0) continue;
+      if (cache_.CountOf(i) == 0) continue;
       LayerMemory& layer = memory_.layers.emplace_back();
       layer.layer_kind = i;
-      layer.layers = graph_.CountOf(i);
+      layer.layers = cache_.CountOf(i);
       layer.per_token = static_cast<double>(layer.layers) * cache_.PerToken(i);
       for (const RequestGroup& group : pass_.groups()) {
         layer.pass += static_cast<double>(group.request_count * layer.layers) *
@@ -104,8 +118,8 @@ class Footprint {
         static_cast<double>(memory_.block_tokens) * cache_.PerToken(pass_);
     if (block == Bytes::Zero()) return;
     const Bytes left = Max(Bytes::Zero(), memory_.kv_budget() - memory_.state);
-    memory_.kv_token_capacity =
-        static_cast<int64_t>(std::floor(left / block)) * memory_.block_tokens;
+    memory_.kv_token_capacity = static_cast<int64_t>(std::floor(left / block)) *
+                                memory_.block_tokens * layout_.data();
   }
 
   CacheBytes OfRequest(const RequestGroup& group) const {
@@ -129,8 +143,9 @@ class Footprint {
     const auto fits = [&](int64_t requests) {
       Bytes needed = static_cast<double>(requests) * most;
       if (engine_ != nullptr) {
-        needed +=
-            workspace_.For(requests * largest->new_tokens, requests * logits);
+        const int64_t part =
+            (requests + layout_.micro_batches() - 1) / layout_.micro_batches();
+        needed += workspace_.For(part * largest->new_tokens, part * logits);
       }
       return needed <= room;
     };
@@ -139,6 +154,8 @@ class Footprint {
         std::min(ForwardPass::kMaxRequests,
                  ForwardPass::kMaxTotalTokens / largest->new_tokens),
         fits);
+    memory_.max_requests = std::min(ForwardPass::kMaxRequests,
+                                    memory_.max_requests * layout_.data());
   }
 
   void AddMaxContext() {
@@ -162,6 +179,7 @@ class Footprint {
 
   const ModelGraph& graph_;
   const ForwardPass& pass_;
+  const Layout& layout_;
   const EngineMemory* engine_;
   RequestCache cache_;
   Workspace workspace_;
@@ -191,9 +209,24 @@ absl::string_view NoTokenReason(const MemoryFootprint& memory) {
 
 MemoryFootprint FootprintOf(const OpList& ops, const ModelGraph& graph,
                             const ForwardPass& pass, const Layout& layout,
-                            const PassFormats& formats,
+                            int stage, const PassFormats& formats,
                             const HardwareView& view) {
-  return Footprint(graph, pass, layout, formats, view).Of(ops);
+  if (layout.data() == 1) {
+    return Footprint(graph, pass, layout, stage, formats, view).Of(ops);
+  }
+  return Footprint(graph, pass.LargestPart(layout.data()), layout, stage,
+                   formats, view)
+      .Of(ops);
+}
+
+MemoryFootprint Tightest(const MemoryFootprint& a, const MemoryFootprint& b) {
+  MemoryFootprint tightest = b.free() < a.free() ? b : a;
+  tightest.kv_token_capacity =
+      std::min(a.kv_token_capacity, b.kv_token_capacity);
+  tightest.max_requests = std::min(a.max_requests, b.max_requests);
+  tightest.max_context = std::min(a.max_context, b.max_context);
+  tightest.fits = a.fits && b.fits;
+  return tightest;
 }
 
 }  // namespace mansard::model

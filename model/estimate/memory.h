@@ -28,6 +28,10 @@ struct LayerMemory {
 };
 
 struct MemoryFootprint {
+  // Of a pipeline: the stage with the least room, whose numbers these are; the
+  // limits below hold for all stages.
+  int stage = 0;
+
   WeightBytesByClass weights_by_class;
   Bytes weights;         // Their sum: with scales; embedding and head included.
   Bytes weight_padding;  // Of experts, by the stack.
@@ -52,13 +56,15 @@ struct MemoryFootprint {
   Bytes capacity;  // Of the device.
   Bytes budget;    // The part that the engine uses.
 
-  // In whole blocks of the cache, beside all that is not cache and the pass's
-  // states, as windows are not full. 0 also where no layer's cache grows: the
-  // states then bound the requests, and nothing the tokens.
+  // On all data ranks together: in whole blocks of the cache, beside all that
+  // is not cache and the pass's states, as windows are not full. 0 also where
+  // no layer's cache grows: the states then bound the requests, and nothing the
+  // tokens.
   int64_t kv_token_capacity = 0;
   int64_t block_tokens = 1;
-  // Requests like the pass's largest one that fit instead of the pass, at most
-  // as many as a pass can have; 0 where not even one does.
+  // Requests like the pass's largest one that fit instead of the pass, on all
+  // data ranks together, at most as many as a pass can have; 0 where not even
+  // one a rank does.
   int64_t max_requests = 0;
   // The longest context that all of the pass's requests can have, at most the
   // model's; 0 where they do not fit at any.
@@ -80,12 +86,15 @@ struct MemoryFootprint {
 // Why there is no room for tokens; empty where there is.
 absl::string_view NoTokenReason(const MemoryFootprint& memory);
 
-// Per rank. `ops` is the pass as lowered: each says which weights the rank
-// holds for it, so time and memory cannot disagree. Where the stack says
-// nothing of memory, the whole device is the budget and there are no pages.
+// Per rank, the busiest of one stage. `ops` is the pass as lowered, once for
+// the stage and not at all for others: each says which weights the rank holds
+// for it, so time and memory cannot disagree. Where the stack says nothing of
+// memory, the whole device is the budget and there are no pages.
 MemoryFootprint FootprintOf(const OpList& ops, const ModelGraph& graph,
                             const ForwardPass& pass, const Layout& layout,
-                            const PassFormats& formats,
+                            int stage, const PassFormats& formats,
                             const HardwareView& view);
+// Of stages one by one: the one with the least room, and the limits of all.
+MemoryFootprint Tightest(const MemoryFootprint& a, const MemoryFootprint& b);
 
 }  // namespace mansard::model

@@ -47,7 +47,7 @@ std::vector<std::string> MemoryAssumptions(const ModelGraph& graph,
                      "\" says nothing of it: the model has the whole device, "
                      "without workspace, reserve or pages"));
   } else {
-    assumptions.push_back(EngineAssumption(*engine, layout.tensor() > 1));
+    assumptions.push_back(EngineAssumption(*engine, layout.device_count() > 1));
     if (HasMxfp4Experts(graph, formats) && engine->mxfp4_width_multiple > 1) {
       assumptions.push_back(absl::StrCat(
           "memory: mxfp4 experts are padded to widths of a multiple of ",

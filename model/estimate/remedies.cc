@@ -1,5 +1,6 @@
 #include "model/estimate/remedies.h"
 
+#include <algorithm>
 #include <optional>
 #include <utility>
 
@@ -15,9 +16,11 @@ constexpr Format kWeightFormats[] = {Format::kFp8E4m3, Format::kInt8,
 constexpr Format kKvFormats[] = {Format::kFp8E4m3};
 
 MemoryFootprint FootprintOn(const Target& target, const ForwardPass& pass) {
+  if (target.layout().pipeline() > 1)
+    return PipelineFootprint(target.setup(), pass);
   const OpList ops = Lower(target.graph(), pass, target.layout(),
                            target.formats(), target.fusion());
-  return FootprintOf(ops, target.graph(), pass, target.layout(),
+  return FootprintOf(ops, target.graph(), pass, target.layout(), 0,
                      target.formats(), target.view());
 }
 
@@ -32,18 +35,49 @@ std::optional<Bytes> NeededOn(const TargetSpec& spec, const ForwardPass& pass) {
   return memory.needed();
 }
 
-std::optional<Remedy> TensorSize(const Target& target,
-                                 const ForwardPass& pass) {
+// Sizes of pipelines and data parallelism beyond which none is tried.
+constexpr int kMostStages = 16;
+
+// The smallest of a size that fits. Experts stay whole on their ranks where
+// they were.
+std::optional<Remedy> MoreDevices(RemedyKind kind, int Parallelism::*size,
+                                  int most, const Target& target,
+                                  const ForwardPass& pass) {
   TargetSpec spec = target.spec();
-  for (int tensor = target.layout().tensor() + 1;
-       tensor <= spec.fabric->NodeDevices(); ++tensor) {
-    spec.parallelism.tensor = tensor;
+  const Layout& layout = target.layout();
+  Parallelism& asked = spec.parallelism;
+  asked.nodes = 0;
+  for (int number = layout.sizes().*size + 1; number <= most; ++number) {
+    asked.*size = number;
+    asked.moe_tensor = 0;
+    asked.expert = 0;
+    if (layout.expert() > 1) {
+      const int ranks = std::max(asked.tensor, 1) * std::max(asked.data, 1);
+      asked.expert = ranks / layout.moe_tensor();
+    }
     if (const std::optional<Bytes> needed = NeededOn(spec, pass)) {
-      return Remedy{
-          .kind = RemedyKind::kTensorSize, .number = tensor, .needed = *needed};
+      return Remedy{.kind = kind, .number = number, .needed = *needed};
     }
   }
   return std::nullopt;
+}
+
+std::optional<Remedy> TensorSize(const Target& target,
+                                 const ForwardPass& pass) {
+  return MoreDevices(RemedyKind::kTensorSize, &Parallelism::tensor,
+                     target.spec().fabric->NodeDevices(), target, pass);
+}
+
+std::optional<Remedy> PipelineSize(const Target& target,
+                                   const ForwardPass& pass) {
+  return MoreDevices(RemedyKind::kPipelineSize, &Parallelism::pipeline,
+                     std::min(kMostStages, target.graph().layer_count()),
+                     target, pass);
+}
+
+std::optional<Remedy> DataSize(const Target& target, const ForwardPass& pass) {
+  return MoreDevices(RemedyKind::kDataSize, &Parallelism::data, kMostStages,
+                     target, pass);
 }
 
 std::optional<Remedy> Weights(const Target& target, const ForwardPass& pass) {
@@ -123,6 +157,10 @@ absl::string_view RemedyKindName(RemedyKind kind) {
   switch (kind) {
     case RemedyKind::kTensorSize:
       return "tensor_size";
+    case RemedyKind::kPipelineSize:
+      return "pipeline_size";
+    case RemedyKind::kDataSize:
+      return "data_size";
     case RemedyKind::kWeights:
       return "weights";
     case RemedyKind::kKvCache:
@@ -140,7 +178,8 @@ std::vector<Remedy> RemediesFor(const Target& target, const ForwardPass& pass,
   std::vector<Remedy> remedies;
   if (memory.fits) return remedies;
   for (const std::optional<Remedy>& remedy :
-       {TensorSize(target, pass), Weights(target, pass), KvCache(target, pass),
+       {TensorSize(target, pass), PipelineSize(target, pass),
+        DataSize(target, pass), Weights(target, pass), KvCache(target, pass),
         Context(target, pass, memory.max_context),
         RequestCount(target, pass, memory.max_requests)}) {
     if (remedy.has_value()) remedies.push_back(*remedy);

@@ -12,13 +12,16 @@
 namespace mansard::model {
 
 enum class RemedyKind {
-  kTensorSize,    // The smallest legal one above the target's.
+  kTensorSize,    // The smallest legal one above the target's, in one node.
+  kPipelineSize,  // The smallest above the target's, at most 16.
+  kDataSize,      // Likewise.
   kWeights,       // The widest narrower format that device and stack can run.
   kKvCache,       // Likewise.
   kContext,       // The longest of all of the pass's requests.
   kRequestCount,  // The most; for passes of one group.
 };
-// "tensor_size", "weights", "kv_cache", "context_token_count", "request_count".
+// "tensor_size", "pipeline_size", "data_size", "weights", "kv_cache",
+// "context_token_count", "request_count".
 absl::string_view RemedyKindName(RemedyKind kind);
 
 // One change that suffices alone, all else as it is.

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "model/io/shipped.h"
+#include "tests/toy/published_shapes.h"
 #include "tests/toy/toy_hardware.h"
 #include "tests/toy/toy_models.h"
 
@@ -58,7 +59,8 @@ TEST(Remedies, EachSuffices) {
   const ForwardPass pass = DecodePass(4, 30);
   const std::vector<Remedy> remedies = RemediesOf(spec, pass);
   ASSERT_THAT(KindsOf(remedies),
-              ElementsAre(RemedyKind::kTensorSize, RemedyKind::kWeights,
+              ElementsAre(RemedyKind::kTensorSize, RemedyKind::kPipelineSize,
+                          RemedyKind::kDataSize, RemedyKind::kWeights,
                           RemedyKind::kKvCache, RemedyKind::kContext,
                           RemedyKind::kRequestCount));
   const auto needed = [&](const TargetSpec& changed, const ForwardPass& work) {
@@ -72,17 +74,25 @@ TEST(Remedies, EachSuffices) {
   changed.parallelism.tensor = 2;
   EXPECT_EQ(remedies[0].needed, needed(changed, pass));
   changed = spec;
-  EXPECT_EQ(remedies[1].format, Format::kFp8E4m3);
-  changed.weights = Format::kFp8E4m3;
+  EXPECT_EQ(remedies[1].number, 2);
+  changed.parallelism.pipeline = 2;
   EXPECT_EQ(remedies[1].needed, needed(changed, pass));
-  EXPECT_EQ(remedies[2].format, Format::kFp8E4m3);
-  EXPECT_EQ(remedies[2].needed.value(),
-            WeightsOfToy() + 4 * workspace + 128 * 48);
-  EXPECT_EQ(remedies[3].number, 16);
-  EXPECT_EQ(remedies[3].needed.value(),
-            WeightsOfToy() + 4 * workspace + 64 * 96);
-  EXPECT_EQ(remedies[4].number, 3);
+  changed = spec;
+  EXPECT_EQ(remedies[2].number, 2);
+  changed.parallelism.data = 2;
+  EXPECT_EQ(remedies[2].needed, needed(changed, pass));
+  changed = spec;
+  EXPECT_EQ(remedies[3].format, Format::kFp8E4m3);
+  changed.weights = Format::kFp8E4m3;
+  EXPECT_EQ(remedies[3].needed, needed(changed, pass));
+  EXPECT_EQ(remedies[4].format, Format::kFp8E4m3);
   EXPECT_EQ(remedies[4].needed.value(),
+            WeightsOfToy() + 4 * workspace + 128 * 48);
+  EXPECT_EQ(remedies[5].number, 16);
+  EXPECT_EQ(remedies[5].needed.value(),
+            WeightsOfToy() + 4 * workspace + 64 * 96);
+  EXPECT_EQ(remedies[6].number, 3);
+  EXPECT_EQ(remedies[6].needed.value(),
             WeightsOfToy() + 3 * workspace + 96 * 96);
 }
 
@@ -107,12 +117,13 @@ TEST(Remedies, OfLlama70bOnOneH100) {
                                    shipped->profiles.at("h100-sxm"));
   const std::vector<Remedy> remedies = RemediesOf(spec, DecodePass(1, 1024));
   ASSERT_THAT(KindsOf(remedies),
-              ElementsAre(RemedyKind::kTensorSize, RemedyKind::kWeights));
+              ElementsAre(RemedyKind::kTensorSize, RemedyKind::kPipelineSize,
+                          RemedyKind::kWeights));
   // Two leave 76.5 - 70.6 GB for a workspace of 5.1 and the reserve: 4 fit.
   EXPECT_GE(remedies[0].number, 2);
   EXPECT_LE(remedies[0].number, 4);
   // In eight bits with head and embedding in 16: 72.7 GB, and the workspace.
-  EXPECT_LT(TraitsOf(remedies[1].format).element_bits, 8);
+  EXPECT_LT(TraitsOf(remedies[2].format).element_bits, 8);
   for (const Remedy& remedy : remedies) {
     EXPECT_LE(remedy.needed.value(), 0.9 * 85018877624);
   }
@@ -127,12 +138,36 @@ TEST(Remedies, OfALongContext) {
   // 131,072 bytes a token: 68.7 GB, of which 34.4 remain in eight bits.
   const std::vector<Remedy> remedies = RemediesOf(spec, DecodePass(4, 131072));
   EXPECT_THAT(KindsOf(remedies),
-              ElementsAre(RemedyKind::kTensorSize, RemedyKind::kKvCache,
+              ElementsAre(RemedyKind::kTensorSize, RemedyKind::kPipelineSize,
+                          RemedyKind::kDataSize, RemedyKind::kKvCache,
                           RemedyKind::kContext, RemedyKind::kRequestCount));
   EXPECT_EQ(remedies[0].number, 2);
-  EXPECT_EQ(remedies[1].format, Format::kFp8E4m3);
-  EXPECT_EQ(remedies[2].number % 16, 0);
-  EXPECT_EQ(remedies[3].number, 3);
+  // Two requests a data rank: 34.4 GB beside 16.1 of weights.
+  EXPECT_EQ(remedies[2].number, 2);
+  EXPECT_EQ(remedies[3].format, Format::kFp8E4m3);
+  EXPECT_EQ(remedies[4].number % 16, 0);
+  EXPECT_EQ(remedies[5].number, 3);
+}
+
+// Experts that are whole on their ranks stay so.
+TEST(Remedies, ExpertsFollowTheRanks) {
+  ToyHardware toy;
+  toy.device.hbm.capacity.value = Bytes::Of(200e9);
+  TargetSpec spec =
+      TargetOn(BuildGraph(mansard::testing::DeepSeekV3()), toy.Build(), 1);
+  spec.parallelism.data = 4;
+  spec.parallelism.expert = 4;
+  const std::vector<Remedy> remedies = RemediesOf(spec, DecodePass(4, 1000));
+  // 653.9e9 parameters of experts: 327 GB a rank of four, 164 of eight, and
+  // 34 beside them.
+  ASSERT_EQ(KindsOf(remedies)[0], RemedyKind::kTensorSize);
+  EXPECT_EQ(remedies[0].number, 2);
+  TargetSpec changed = spec;
+  changed.parallelism.tensor = 2;
+  changed.parallelism.expert = 8;
+  EXPECT_EQ(
+      remedies[0].needed,
+      EstimatePass(BuildTarget(changed), DecodePass(4, 1000)).memory.needed());
 }
 
 TEST(Remedies, NoneWhereNothingAloneSuffices) {

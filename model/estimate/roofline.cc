@@ -5,6 +5,7 @@
 #include <functional>
 
 #include "model/price/work_on_device.h"
+#include "model/workload/expert_load.h"
 
 namespace mansard::model {
 namespace {
@@ -109,12 +110,13 @@ class Explanation {
     if (const auto* grouped = std::get_if<GroupedGemmShape>(&op.shape)) {
       GroupedGemmShape shape = *grouped;
       const int per_token = ExpertsPerToken(op);
-      shape.rows = static_cast<double>(tokens) * per_token;
-      shape.distinct_experts =
-          pass_.routing().DistinctExperts(tokens, per_token, shape.experts);
+      const int ranks = target_.layout().expert();
+      const ExpertLoad load = BusiestRank(pass_.routing(), tokens, per_token,
+                                          shape.experts * ranks, ranks);
+      shape.rows = load.rows;
+      shape.distinct_experts = load.distinct;
       const bool once = op.part == Part::kExpertUp;
-      return GroupedGemmOp(shape,
-                           once ? static_cast<double>(tokens) : shape.rows);
+      return GroupedGemmOp(shape, once ? load.copies : shape.rows);
     }
     return std::nullopt;
   }

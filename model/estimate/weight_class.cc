@@ -120,8 +120,12 @@ TensorClass ClassOf(Part part) {
     case Part::kDownQuantize:
     case Part::kRouterQuantize:
     case Part::kLatentDownQuantize:
+    case Part::kContextGather:
+    case Part::kContextReduce:
+    case Part::kExpertGather:
     case Part::kExpertDispatch:
     case Part::kExpertReturn:
+    case Part::kExpertScatter:
     case Part::kExpertActivation:
     case Part::kExpertDownQuantize:
     case Part::kCombine:
@@ -139,6 +143,7 @@ TensorClass ClassOf(Part part) {
     case Part::kHeadQuantize:
     case Part::kLogitsAllGather:
     case Part::kStageTransfer:
+    case Part::kStageGather:
     case Part::kSampling:
     case Part::kHost:
       return TensorClass::kScale;

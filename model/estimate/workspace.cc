@@ -37,16 +37,23 @@ struct FeedForwardElements {
   double operator()(const DenseFeedForward& f) const {
     return Inner(f.intermediate_size, f.gated);
   }
-  // A row for each expert of a token, and what comes back from it.
+  // A row for each expert of a token, and what comes back from it; of the
+  // tokens that data ranks gather. Ranks that hold some experts only make room
+  // for all rows.
   double operator()(const MixtureOfExperts& f) const {
     const double routed =
-        Inner(f.expert_intermediate_size, f.gated) +
+        ExpertInner(f) +
         (f.latent_size == 0 ? hidden : static_cast<double>(f.latent_size));
-    return std::max(f.experts_per_token * routed,
+    return std::max(layout.gather_group().ranks * f.experts_per_token * routed,
                     Inner(f.shared_intermediate_size, f.shared_gated));
   }
   double Inner(int64_t width, bool gated) const {
     return static_cast<double>(layout.PerRank(width)) * (gated ? 3 : 2);
+  }
+  double ExpertInner(const MixtureOfExperts& f) const {
+    return static_cast<double>(
+               layout.ExpertWidthPerRank(f.expert_intermediate_size)) *
+           (f.gated ? 3 : 2);
   }
 };
 

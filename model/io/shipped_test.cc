@@ -171,11 +171,11 @@ TEST(ShippedTest, GenericStacksHaveTheirConstants) {
     EXPECT_EQ(spec.attention_decode.hbm_fraction, facts.decode_hbm);
     EXPECT_EQ(spec.attention_prefill.PeakFraction(128), facts.prefill128);
     EXPECT_EQ(wide.facts.tier, Tier::kSpec);
-    // Collectives on every tier that joins devices in the default fabric.
+    // Collectives on every tier of the default fabric.
     EXPECT_EQ(spec.collectives[0].has_value(),
               profile.fabrics()[0].FindLink(LinkTier::kNvlink) != nullptr);
     EXPECT_TRUE(spec.collectives[1].has_value());
-    EXPECT_FALSE(spec.collectives[2].has_value());
+    EXPECT_TRUE(spec.collectives[2].has_value());
   }
   EXPECT_EQ(Shipped()
                 .profiles.at("b200-sxm")

@@ -1,5 +1,6 @@
 #include "model/lower/lower.h"
 
+#include <optional>
 #include <utility>
 
 #include "absl/strings/str_format.h"
@@ -9,14 +10,23 @@ namespace mansard::model {
 
 OpList Lower(const ModelGraph& graph, const ForwardPass& pass,
              const Layout& layout, const PassFormats& formats,
-             const Fusion& fusion) {
-  return Lowering(graph, pass, layout, formats, fusion).Run({});
+             const Fusion& fusion, const StageRepeats& stages) {
+  OpList ops;
+  Lower(graph, pass, layout, formats, fusion, ops, stages);
+  return ops;
 }
 
 void Lower(const ModelGraph& graph, const ForwardPass& pass,
            const Layout& layout, const PassFormats& formats,
-           const Fusion& fusion, OpList& ops) {
-  ops = Lowering(graph, pass, layout, formats, fusion).Run(std::move(ops));
+           const Fusion& fusion, OpList& ops, const StageRepeats& stages) {
+  std::optional<ForwardPass> micro_batch;
+  if (layout.micro_batches() > 1) {
+    micro_batch.emplace(
+        pass.LargestPart(layout.data() * layout.micro_batches()));
+  }
+  const RankPasses passes(micro_batch ? *micro_batch : pass, layout);
+  ops = Lowering(graph, passes, pass.routing(), layout, formats, fusion, stages)
+            .Run(std::move(ops));
 }
 
 std::string DumpOps(const OpList& ops, const ModelGraph& graph) {

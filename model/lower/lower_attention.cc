@@ -29,7 +29,7 @@ void Lowering::EmitAttention(const GroupedQueryAttention& attention) {
   EmitRope(Part::kRope, mine.query_heads + mine.kv_heads,
            attention.head_size - attention.nope_head_size);
   for (size_t i = 0; i < pass_.groups().size(); ++i) {
-    Op op = AttentionOp({.group = pass_.groups()[i],
+    AttentionShape shape{.group = pass_.groups()[i],
                          .query_heads = mine.query_heads,
                          .kv_heads = layout_.KvHeadsPerRank(attention.kv_heads),
                          .head_size = attention.head_size,
@@ -40,9 +40,22 @@ void Lowering::EmitAttention(const GroupedQueryAttention& attention) {
                          .with_prompts = pass_.phase() == Phase::kMixed,
                          .fused = fusion_.attention,
                          .input = formats_.hidden,
-                         .kv_cache = formats_.precision.kv_cache});
+                         .kv_cache = formats_.precision.kv_cache};
+    Op op = AttentionOp(shape);
+    if (layout_.context() > 1) {
+      shape.group = passes_.whole().groups()[i];
+      const double entry = static_cast<double>(
+          int64_t{shape.kv_heads} * (shape.head_size + shape.value_size()));
+      EmitContextGather(i, entry, attention.sliding_window);
+      op = OnContextRank(
+          std::move(op), AttentionOp(shape),
+          ElementBytes(
+              shape.input,
+              entry * static_cast<double>(shape.group.total_new_tokens())));
+    }
     if (attention.sinks) AddSinks(mine.query_heads, op, i == 0);
     EmitForGroup(std::move(op), Part::kAttention, i);
+    EmitContextReduce(i, mine.query_heads, attention.value_size());
   }
   if (attention.output_gate) {
     Emit(GateOp({tokens_, mine.output, formats_.hidden}), Part::kOutputGate);
@@ -78,7 +91,7 @@ void Lowering::EmitQkNorm(Part part, QkNorm norm, int64_t rows, int query_heads,
     }
     case QkNorm::kAllHeads:
       if (layout_.tensor() > 1) {
-        Emit(AllReduceOp({layout_.tensor(), *layout_.tensor_tier()},
+        Emit(AllReduceOp(Among(layout_.tensor_group()),
                          ElementBytes(Format::kFp32,
                                       static_cast<double>(rows) * kinds)),
              Part::kQkNormAllReduce);

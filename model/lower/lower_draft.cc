@@ -11,9 +11,12 @@ void Lowering::EmitDrafts() {
   const int modules = graph_.spec().mtp.modules;
   if (modules == 0) return;
   for (int i = 0; i < pass_.drafting().draft_tokens; ++i) {
-    const ForwardPass run = pass_.DraftRun(i, modules);
-    Lowering module(graph_, run, layout_, formats_, fusion_);
+    const ForwardPass run = passes_.all().DraftRun(i, modules);
+    const RankPasses passes(run, layout_);
+    Lowering module(graph_, passes, routing_, layout_, formats_, fusion_,
+                    stages_);
     module.draft_ = true;
+    module.repeat_ = repeat_;
     module.ops_ = std::move(ops_);
     const size_t before = module.ops_.size();
     module.EmitDraft();
@@ -28,8 +31,10 @@ void Lowering::EmitDrafts() {
 void Lowering::EmitDraft() {
   const ModelGraphSpec& spec = graph_.spec();
   const int64_t streams = spec.residual_streams;
+  // The model's table is on the first stage, unless it is the head's.
+  const bool apart = layout_.pipeline() > 1 && !spec.tied_embeddings;
   EmitLookup(Part::kDraftEmbedding,
-             spec.mtp.own_embedding
+             spec.mtp.own_embedding || apart
                  ? layout_.VocabularyPerRank(graph_) + ExtraRowsPerRank()
                  : 0);
   // Two vectors: of the embedding, and of the hidden state's streams.
@@ -50,7 +55,8 @@ void Lowering::EmitDraft() {
   bool open = false;
   for (int index : spec.mtp.layer_kind_indexes) {
     const auto kind = static_cast<size_t>(index);
-    EmitLayer(kind, 1, open ? Starts{.open = 1} : Starts{.closed = 1});
+    EmitLayer(kind, repeat_,
+              open ? Starts{.open = repeat_} : Starts{.closed = repeat_});
     open = LeavesOpen(spec.layer_kinds[kind]);
   }
   EmitFinalNorm(open);

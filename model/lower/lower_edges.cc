@@ -1,4 +1,6 @@
 // What stands before and after the layers.
+#include <algorithm>
+
 #include "model/lower/lowering.h"
 
 namespace mansard::model {
@@ -28,8 +30,9 @@ void Lowering::EmitLookup(Part part, int64_t rows_held) {
 
 void Lowering::EmitInput() {
   const ModelGraphSpec& spec = graph_.spec();
-  const int64_t rows =
-      spec.tied_embeddings ? 0 : layout_.VocabularyPerRank(graph_);
+  // A tied table is the head's, where both are on one rank.
+  const bool of_head = spec.tied_embeddings && layout_.pipeline() == 1;
+  const int64_t rows = of_head ? 0 : layout_.VocabularyPerRank(graph_);
   EmitLookup(Part::kEmbedding, rows + ExtraRowsPerRank());
   // Scales around the layers; no op of their own reads them.
   ops_.front().held +=
@@ -76,6 +79,33 @@ void Lowering::EmitLayerInputs() {
   Emit(WithNormBias(NormOp(layers, false, formats_.native)),
        Part::kLayerInputNorm);
   Emit(ResidualOp(layers), Part::kLayerInputNorm);
+}
+
+void Lowering::EmitTransfers() {
+  const ModelGraphSpec& spec = graph_.spec();
+  // A branch that is left open travels beside the residual.
+  const bool open =
+      std::any_of(spec.layer_kinds.begin(), spec.layer_kinds.end(),
+                  [this](const LayerKind& kind) { return LeavesOpen(kind); });
+  const int64_t vectors = open ? 2 : spec.residual_streams;
+  const Bytes message =
+      ActivationBytes(formats_.hidden, tokens_, vectors * hidden_);
+  for (bool crosses : {false, true}) {
+    repeat_ = 0;
+    RankGroup group;
+    for (int stage = 0; stage + 1 < layout_.pipeline(); ++stage) {
+      const RankGroup hop = layout_.TransferGroup(stage);
+      if ((hop.node_ranks != 0) != crosses) continue;
+      repeat_ += stages_.Of(stage);
+      group = hop;
+    }
+    if (repeat_ == 0) continue;
+    Emit(SendReceiveOp(Among(group), message / layout_.tensor()),
+         Part::kStageTransfer);
+    if (layout_.tensor() == 1) continue;
+    Emit(AllGatherOp(Among(layout_.tensor_group()), message),
+         Part::kStageGather);
+  }
 }
 
 void Lowering::EmitFinalNorm(bool open) {
@@ -128,7 +158,7 @@ void Lowering::EmitHead(int64_t positions) {
                                   : Bytes::Zero();
   }
   if (layout_.tensor() > 1) {
-    Emit(AllGatherOp({layout_.tensor(), *layout_.tensor_tier()},
+    Emit(AllGatherOp(Among(layout_.tensor_group()),
                      ActivationBytes(formats_.hidden, positions,
                                      vocabulary * layout_.tensor())),
          Part::kLogitsAllGather);
@@ -142,7 +172,6 @@ void Lowering::EmitOutput() {
   EmitFinalNorm(last != nullptr && LeavesOpen(*last));
   EmitHead(pass_.logit_positions());
   EmitDrafts();
-  Emit(HostOp({pass_.request_count(), pass_.prefill_tokens()}), Part::kHost);
 }
 
 }  // namespace mansard::model

@@ -64,21 +64,12 @@ void Lowering::EmitRouted(const MixtureOfExperts& experts, Format& input) {
     EmitInputQuantize(Part::kFeedForwardQuantize, LinearClass::kExperts,
                       format);
   }
-  const int64_t rows = tokens_ * experts.experts_per_token;
-  const int64_t width = layout_.PerRank(experts.expert_intermediate_size);
-  EmitExperts(Part::kExpertUp, experts, experts.gated ? 2 * width : width,
-              across, tokens_);
-  const GemmFormats& formats = FormatsOf(LinearClass::kExperts);
-  ElementwiseShape shape{rows, width, formats_.hidden};
-  shape.experts = formats.weights;
-  Emit(ActivationOp(shape, experts.gated), Part::kExpertActivation);
-  if (IsLowPrecision(formats.activations)) {
-    Emit(QuantizeOp(shape, formats.activations), Part::kExpertDownQuantize);
-  }
-  EmitExperts(Part::kExpertDown, experts, across, width, rows);
-  shape.rows = tokens_;
-  shape.columns = across;
-  Emit(CombineOp(shape, experts.experts_per_token), Part::kCombine);
+  const ExpertLoad load = LoadOf(experts);
+  const Format sent = FormatsOf(LinearClass::kExperts).activations;
+  EmitToExperts(experts, load, across,
+                IsLowPrecision(sent) ? sent : formats_.hidden);
+  EmitExpertLayers(experts, load, across);
+  EmitFromExperts(experts, load, across);
   if (experts.latent_size != 0) EmitLatentUp(experts);
   if (!experts.separate_norms) return;
   // A norm on the way up has reduced already.
@@ -114,25 +105,6 @@ void Lowering::EmitShared(const MixtureOfExperts& experts, Format& input) {
   if (ReducesItself(experts)) EmitAllReduce(Part::kFeedForwardAllReduce);
   if (experts.separate_norms) EmitPlainNorm(Part::kSharedOutputNorm);
   Emit(ResidualOp(HiddenShape()), Part::kSharedSum);
-}
-
-void Lowering::EmitExperts(Part part, const MixtureOfExperts& experts,
-                           int64_t n, int64_t k, int64_t input_rows) {
-  const GemmShape linear = LinearShape(LinearClass::kExperts, 0, n, k);
-  Emit(GroupedGemmOp(
-           {.rows = static_cast<double>(tokens_) * experts.experts_per_token,
-            .distinct_experts = pass_.routing().DistinctExperts(
-                tokens_, experts.experts_per_token, experts.expert_count),
-            .experts = experts.expert_count,
-            .n = n,
-            .k = k,
-            .input = linear.input,
-            .weights = linear.weights,
-            .output = linear.output,
-            .compute = linear.compute,
-            .even = pass_.routing().kind == ExpertRouting::Kind::kSpread},
-           static_cast<double>(input_rows), experts.expert_bias),
-       part);
 }
 
 }  // namespace mansard::model

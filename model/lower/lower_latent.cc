@@ -35,21 +35,39 @@ void Lowering::EmitAttention(const LatentAttention& attention) {
     EmitIndexer(*mine.indexer,
                 {.query_width = query_width, .rope_size = rotated});
   }
+  if (layout_.context() > 1) {
+    for (size_t i = 0; i < pass_.groups().size(); ++i) {
+      EmitContextGather(i, mine.kv_lora_rank + mine.rope_head_size, 0);
+    }
+  }
   if (top_k == 0) EmitExpansion(mine);
   EmitAbsorbed(mine, Part::kAbsorbQuery, mine.kv_lora_rank,
                mine.nope_head_size);
   for (size_t i = 0; i < pass_.groups().size(); ++i) {
-    EmitForGroup(LatentAttentionOp({.group = pass_.groups()[i],
-                                    .query_heads = mine.query_heads,
-                                    .kv_lora_rank = mine.kv_lora_rank,
-                                    .nope_head_size = mine.nope_head_size,
-                                    .rope_head_size = mine.rope_head_size,
-                                    .value_head_size = mine.value_head_size,
-                                    .top_k = top_k,
-                                    .fused = fusion_.attention,
-                                    .input = formats_.hidden,
-                                    .kv_cache = formats_.precision.kv_cache}),
-                 Part::kAttention, i);
+    LatentAttentionShape shape{.group = pass_.groups()[i],
+                               .query_heads = mine.query_heads,
+                               .kv_lora_rank = mine.kv_lora_rank,
+                               .nope_head_size = mine.nope_head_size,
+                               .rope_head_size = mine.rope_head_size,
+                               .value_head_size = mine.value_head_size,
+                               .top_k = top_k,
+                               .fused = fusion_.attention,
+                               .input = formats_.hidden,
+                               .kv_cache = formats_.precision.kv_cache};
+    Op op = LatentAttentionOp(shape);
+    if (layout_.context() > 1) {
+      shape.group = passes_.whole().groups()[i];
+      const RequestGroup& group = shape.group;
+      // Keys and values of all positions, expanded on every rank.
+      const double expanded =
+          static_cast<double>(group.request_count * group.context() * heads) *
+              (mine.nope_head_size + mine.value_head_size) +
+          static_cast<double>(group.total_new_tokens()) * mine.rope_head_size;
+      op = OnContextRank(std::move(op), LatentAttentionOp(shape),
+                         ElementBytes(shape.input, expanded));
+    }
+    EmitForGroup(std::move(op), Part::kAttention, i);
+    EmitContextReduce(i, mine.query_heads, mine.kv_lora_rank);
   }
   EmitAbsorbed(mine, Part::kAbsorbValue, mine.value_head_size,
                mine.kv_lora_rank);
@@ -68,7 +86,7 @@ void Lowering::EmitAttention(const LatentAttention& attention) {
 
 int64_t Lowering::TokensOf(Role role, bool with_prior) const {
   int64_t tokens = 0;
-  for (const RequestGroup& group : pass_.groups()) {
+  for (const RequestGroup& group : passes_.whole().groups()) {
     if (group.role != role) continue;
     tokens +=
         group.request_count * (with_prior ? group.context() : group.new_tokens);

@@ -66,22 +66,28 @@ bool Lowering::HasInputNorm() const {
 Lowering::Starts Lowering::StartsOf(size_t index) const {
   const ModelGraphSpec& spec = graph_.spec();
   const LayerKind& kind = spec.layer_kinds[index];
-  if (spec.residual_streams > 1) return {.closed = graph_.CountOf(index)};
-  if (Skips(kind)) return {.open = graph_.CountOf(index)};
+  const int all = RepeatsOf(index);
+  if (spec.residual_streams > 1) return {.closed = all};
+  if (Skips(kind)) return {.open = all};
   const bool has_first = FirstLayer() == &kind;
-  const int at_input = has_first && HasInputNorm() ? 1 : 0;
+  const int first = has_first ? RepeatsBefore() : 0;
+  const int at_input = HasInputNorm() ? first : 0;
   // What nearly all models are.
   if (std::all_of(spec.layer_kinds.begin(), spec.layer_kinds.end(),
                   [this](const LayerKind& k) { return LeavesOpen(k); })) {
-    const int open = graph_.CountOf(index) - (has_first ? 1 : 0);
-    return {.open = open, .closed = graph_.CountOf(index) - open - at_input};
+    return {.open = all - first, .closed = first - at_input};
   }
   Starts starts;
   bool open = false;
-  for (int layer : spec.layer_kind_indexes) {
-    const LayerKind& next = spec.layer_kinds[static_cast<size_t>(layer)];
+  for (int layer = 0; layer < graph_.layer_count(); ++layer) {
+    const auto next_index = static_cast<size_t>(
+        spec.layer_kind_indexes[static_cast<size_t>(layer)]);
+    const LayerKind& next = spec.layer_kinds[next_index];
     if (Skips(next)) continue;
-    if (&next == &kind) ++(open ? starts.open : starts.closed);
+    if (&next == &kind) {
+      (open ? starts.open : starts.closed) +=
+          stages_.Of(layout_.StageOf(layer));
+    }
     open = LeavesOpen(next);
   }
   starts.closed -= at_input;
@@ -90,18 +96,19 @@ Lowering::Starts Lowering::StartsOf(size_t index) const {
 
 void Lowering::EmitLayers(size_t index) {
   const size_t before = ops_.size();
-  EmitLayer(index, graph_.CountOf(index), StartsOf(index));
+  EmitLayer(index, RepeatsOf(index), StartsOf(index));
   if (!Skips(graph_.spec().layer_kinds[index])) return;
   Bytes held;
   for (size_t i = before; i < ops_.size(); ++i) {
     held += ops_[i].repeat * ops_[i].held;
   }
   ops_.erase(ops_.begin() + static_cast<std::ptrdiff_t>(before), ops_.end());
-  ops_.front().held += held;
+  Hold(held);
 }
 
 void Lowering::EmitLayer(size_t index, int count, Starts starts) {
   const LayerKind& kind = graph_.spec().layer_kinds[index];
+  const int around = repeat_;
   layer_kind_ = static_cast<int>(index);
   linears_ = &formats_.OfKind(index);
   repeat_ = count;
@@ -115,7 +122,7 @@ void Lowering::EmitLayer(size_t index, int count, Starts starts) {
   ops_.back().held +=
       ElementBytes(formats_.native, static_cast<double>(kind.extra_parameters));
   layer_kind_ = -1;
-  repeat_ = 1;
+  repeat_ = around;
 }
 
 void Lowering::EmitSequential(const LayerKind& kind, int count, Starts starts) {

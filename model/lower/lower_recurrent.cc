@@ -120,7 +120,7 @@ void Lowering::EmitStateInput(const RecurrentMixer& mine) {
              {Part::kStateProj, Part::kStateProjQuantize}, width,
              mine.value_width(), false);
   if (layout_.tensor() > 1) {
-    Emit(AllReduceOp({layout_.tensor(), *layout_.tensor_tier()},
+    Emit(AllReduceOp(Among(layout_.tensor_group()),
                      ActivationBytes(formats_.hidden, tokens_, width)),
          Part::kStateProjAllReduce);
   }
@@ -166,7 +166,7 @@ void Lowering::EmitRecurrentNorm(const RecurrentMixer& mixer,
     const bool whole_groups =
         mixer.rule == StateRule::kMamba2 && mixer.key_heads >= layout_.tensor();
     if (layout_.tensor() > 1 && !whole_groups) {
-      Emit(AllReduceOp({layout_.tensor(), *layout_.tensor_tier()},
+      Emit(AllReduceOp(Among(layout_.tensor_group()),
                        ActivationBytes(Format::kFp32, tokens_, 1)),
            Part::kRecurrentNormAllReduce);
     }

@@ -8,11 +8,19 @@ OpList Lowering::Run(OpList buffer) {
   ops_ = std::move(buffer);
   ops_.clear();
   ops_.reserve(24 * graph_.spec().layer_kinds.size() + 16);
-  EmitInput();
+  repeat_ = RepeatsBefore();
+  if (repeat_ > 0) EmitInput();
   for (size_t i = 0; i < graph_.spec().layer_kinds.size(); ++i) {
-    if (graph_.CountOf(i) > 0) EmitLayers(i);
+    if (RepeatsOf(i) > 0) EmitLayers(i);
   }
-  EmitOutput();
+  if (layout_.pipeline() > 1) EmitTransfers();
+  repeat_ = RepeatsAfter();
+  if (repeat_ > 0) EmitOutput();
+  repeat_ = 1;
+  if (stages_.elsewhere > 0) {
+    Emit(HostOp({pass_.request_count(), passes_.whole().prefill_tokens()}),
+         Part::kHost);
+  }
   return std::move(ops_);
 }
 
@@ -25,8 +33,27 @@ Op& Lowering::Emit(Op op, Part part) {
   op.layer_kind = layer_kind_;
   op.draft = draft_;
   op.repeat = repeat_;
+  if (pending_ != Bytes::Zero()) {
+    op.held += pending_ / repeat_;
+    pending_ = Bytes::Zero();
+  }
   ops_.push_back(std::move(op));
   return ops_.back();
+}
+
+void Lowering::Hold(Bytes weights) {
+  if (ops_.empty()) {
+    pending_ += weights;
+  } else {
+    ops_.front().held += weights / ops_.front().repeat;
+  }
+}
+
+int Lowering::RepeatsOf(size_t kind) const {
+  const int all = graph_.CountOf(kind);
+  if (layout_.pipeline() == 1) return all * stages_.there;
+  const int in_stage = layout_.CountInStage(graph_, kind, stages_.stage);
+  return in_stage * stages_.there + (all - in_stage) * stages_.elsewhere;
 }
 
 void Lowering::EmitQuantize(Part part, LinearClass linear, int64_t rows,
@@ -74,7 +101,7 @@ Op Lowering::WideGemm(int64_t m, int64_t n, int64_t k, bool bias) const {
 
 void Lowering::EmitAllReduce(Part part, int64_t columns) {
   if (layout_.tensor() == 1) return;
-  Emit(AllReduceOp({layout_.tensor(), *layout_.tensor_tier()},
+  Emit(AllReduceOp(Among(layout_.tensor_group()),
                    ActivationBytes(formats_.hidden, tokens_, columns)),
        part);
 }

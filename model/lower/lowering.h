@@ -1,7 +1,8 @@
 // One pass on its way from graph to ops. Internal to model/lower: the flow of a
 // layer is in lower_layer.cc, mixers are in lower_attention.cc,
 // lower_latent.cc, lower_compressed.cc and lower_recurrent.cc, feed-forwards in
-// lower_feed_forward.cc, what stands around the layers in lower_edges.cc,
+// lower_feed_forward.cc and lower_experts.cc, what context ranks exchange in
+// lower_context.cc, what stands around the layers in lower_edges.cc,
 // drafting in lower_draft.cc, what all of them use in lowering.cc.
 #pragma once
 
@@ -10,7 +11,10 @@
 #include "model/graph/model_graph.h"
 #include "model/hardware/kernel_stack.h"
 #include "model/lower/pass_formats.h"
+#include "model/lower/rank_passes.h"
+#include "model/lower/stage_repeats.h"
 #include "model/ops/op.h"
+#include "model/workload/expert_load.h"
 #include "model/workload/forward_pass.h"
 #include "model/workload/layout.h"
 
@@ -20,15 +24,19 @@ namespace mansard::model {
 // outlive it.
 class Lowering {
  public:
-  Lowering(const ModelGraph& graph, const ForwardPass& pass,
-           const Layout& layout, const PassFormats& formats,
-           const Fusion& fusion)
+  Lowering(const ModelGraph& graph, const RankPasses& passes,
+           const ExpertRouting& routing, const Layout& layout,
+           const PassFormats& formats, const Fusion& fusion,
+           const StageRepeats& stages)
       : graph_(graph),
-        pass_(pass),
+        passes_(passes),
+        pass_(passes.own()),
+        routing_(routing),
         layout_(layout),
         formats_(formats),
         fusion_(fusion),
-        tokens_(pass.total_new_tokens()),
+        stages_(stages),
+        tokens_(passes.own().total_new_tokens()),
         hidden_(graph.spec().hidden_size),
         linears_(&formats.uniform) {}
 
@@ -39,6 +47,21 @@ class Lowering {
   ElementwiseShape HiddenShape() const;
 
   Op& Emit(Op op, Part part);
+
+  // Weights that belong to no op of the list so far: held once.
+  void Hold(Bytes weights);
+
+  // --- Repeats.
+
+  // Of what stands around the layers: before them, after them.
+  int RepeatsBefore() const { return stages_.Of(0); }
+  int RepeatsAfter() const { return stages_.Of(layout_.pipeline() - 1); }
+  // Of all layers of a kind.
+  int RepeatsOf(size_t kind) const;
+
+  static CollectiveShape Among(const RankGroup& group) {
+    return {group.ranks, group.tier, group.node_ranks};
+  }
 
   // The parts of a layer GEMM: its own, and of the quantisation before it.
   struct LinearParts {
@@ -93,6 +116,9 @@ class Lowering {
   void EmitLookup(Part part, int64_t rows_held);
   int64_t ExtraRowsPerRank() const;
   void EmitLayerInputs();
+  // From each stage to the next: what the residual stream is, of which each
+  // tensor rank sends a share and gathers the rest.
+  void EmitTransfers();
   void EmitFinalNorm(bool open);
   // Logits of `positions` and the choice among them. A module's run holds the
   // head where it is the module's own.
@@ -175,6 +201,18 @@ class Lowering {
   // The rotated parts of `heads` heads; none where nothing is rotated.
   void EmitRope(Part part, int64_t heads, int64_t rotated);
   Op& EmitForGroup(Op op, Part part, size_t group);
+  // --- lower_context.cc
+
+  // Context ranks share the positions of a request. A prompt's queries stay
+  // where they are and every rank gathers all keys and values; of a decode each
+  // rank attends to the positions that it holds, and the parts are summed.
+  // `entry`: elements of one position.
+  void EmitContextGather(size_t group, double entry, int64_t window);
+  // One rank's share of `whole`; `own` has its shape. `common`: what of a
+  // prompt's input every rank reads whole.
+  Op OnContextRank(Op own, const Op& whole, Bytes common) const;
+  void EmitContextReduce(size_t group, int64_t heads, int64_t value_size);
+
   // A logit a query head, held once.
   void AddSinks(int query_heads, Op& op, bool held) const;
 
@@ -228,6 +266,7 @@ class Lowering {
   void EmitRecurrentNorm(const RecurrentMixer& mixer,
                          const RecurrentMixer& mine);
 
+  // Of all context ranks.
   int64_t TokensOf(Role role, bool with_prior) const;
 
   // Keys and values of the prompts, prefix included, out of latent vectors. The
@@ -260,28 +299,54 @@ class Lowering {
   void EmitFeedForward(const NoFeedForward& /*none*/) {}
   void EmitFeedForward(const DenseFeedForward& feed_forward);
 
-  // Every rank holds its share of every expert; the router, latent projections
-  // and gates are replicated.
+  // The router, latent projections and gates are on every rank, for the rank's
+  // own tokens.
   void EmitFeedForward(const MixtureOfExperts& experts);
   // `input`: as EmitInputQuantize.
   void EmitRouted(const MixtureOfExperts& experts, Format& input);
   void EmitLatentUp(const MixtureOfExperts& experts);
   void EmitShared(const MixtureOfExperts& experts, Format& input);
 
-  void EmitExperts(Part part, const MixtureOfExperts& experts, int64_t n,
-                   int64_t k, int64_t input_rows);
+  // Experts are shared by width among `moe_tensor` ranks, whole ones among
+  // `expert` ranks. Data ranks that share a width gather their tokens first and
+  // scatter the sums; where experts lie with other data ranks, tokens travel
+  // there and back. Tensor ranks have the same tokens: each runs what it holds
+  // for them, or sends its share of them; their all-reduce comes later.
+  ExpertLoad LoadOf(const MixtureOfExperts& experts) const;
+  void EmitToExperts(const MixtureOfExperts& experts, const ExpertLoad& load,
+                     int64_t columns, Format input);
+  void EmitFromExperts(const MixtureOfExperts& experts, const ExpertLoad& load,
+                       int64_t columns);
+  ExchangeShape ExchangeOf(const MixtureOfExperts& experts,
+                           const ExpertLoad& load, int64_t columns,
+                           Format format) const;
+  int64_t GatheredTokens() const {
+    return tokens_ * layout_.gather_group().ranks;
+  }
+  // Rows that the rank's element-wise kernels of the experts pass over.
+  double RowsPassed(const MixtureOfExperts& experts,
+                    const ExpertLoad& load) const;
+  void EmitExpertLayers(const MixtureOfExperts& experts, const ExpertLoad& load,
+                        int64_t across);
+  void EmitExperts(Part part, const MixtureOfExperts& experts,
+                   const ExpertLoad& load, int64_t n, int64_t k,
+                   double input_rows);
 
   const ModelGraph& graph_;
-  const ForwardPass& pass_;
+  const RankPasses& passes_;
+  const ForwardPass& pass_;  // The rank's own.
+  const ExpertRouting& routing_;
   const Layout& layout_;
   const PassFormats& formats_;
   const Fusion& fusion_;
+  const StageRepeats stages_;
   const int64_t tokens_;
   const int64_t hidden_;
   OpList ops_;
   bool draft_ = false;  // A module's run; its ops are marked.
   int layer_kind_ = -1;
   int repeat_ = 1;
+  Bytes pending_;  // Held by the next op.
   const LinearTable* linears_;
 };
 

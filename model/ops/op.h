@@ -100,7 +100,9 @@ enum class Part : uint8_t {
   kKvQuantize,
   kKvExpand,
   kAbsorbQuery,
+  kContextGather,  // Of keys and values that context ranks made or hold.
   kAttention,
+  kContextReduce,  // Of the context ranks' parts of the outputs.
   kAbsorbValue,
   kOutputRope,  // Back, where keys are values.
   kOutputGateProj,
@@ -147,8 +149,10 @@ enum class Part : uint8_t {
   kRouter,
   kTopK,
   kExpertInputNorm,
+  kExpertGather,    // Of the tokens of ranks that share experts.
   kExpertDispatch,  // Tokens to the ranks of their experts, and back.
   kExpertReturn,
+  kExpertScatter,  // Of the sums, after the gather.
   kLatentDownQuantize,
   kLatentDown,  // To the width that experts work on, and back.
   kExpertUp,
@@ -190,6 +194,7 @@ enum class Part : uint8_t {
   kHead,
   kLogitsAllGather,
   kStageTransfer,  // Hidden states, to the next pipeline stage.
+  kStageGather,    // Of the shares that the tensor ranks were sent.
   kSampling,
   kHost,
 };

@@ -205,6 +205,47 @@ ForwardPass ForwardPass::DraftRun(int draft, int modules) const {
   return pass;
 }
 
+ForwardPass ForwardPass::LargestPart(int parts) const {
+  RequestGroups groups = groups_;
+  for (RequestGroup& group : groups) {
+    group.request_count = (group.request_count + parts - 1) / parts;
+  }
+  ForwardPass pass(std::move(groups));
+  pass.drafting_ = drafting_;
+  return pass;
+}
+
+ForwardPass ForwardPass::ContextPart(int ranks) const {
+  RequestGroups groups = groups_;
+  for (RequestGroup& group : groups) {
+    switch (group.role) {
+      case Role::kPrefill: {
+        const int64_t mine = (group.new_tokens + ranks - 1) / ranks;
+        group.prior_tokens += (group.new_tokens - mine) / 2;
+        group.new_tokens = mine;
+        break;
+      }
+      case Role::kDecode: {
+        const int64_t mine = (group.context() + ranks - 1) / ranks;
+        group.prior_tokens = std::max(mine - group.new_tokens, int64_t{0});
+        break;
+      }
+    }
+  }
+  ForwardPass pass(std::move(groups));
+  pass.drafting_ = drafting_;
+  return pass;
+}
+
+int ForwardPass::PartsNeeded(int parts) const {
+  int64_t needed = 1;
+  for (const RequestGroup& group : groups_) {
+    const int64_t part = (group.request_count + parts - 1) / parts;
+    needed = std::max(needed, (group.request_count + part - 1) / part);
+  }
+  return static_cast<int>(needed);
+}
+
 std::optional<double> ForwardPass::ExpectedTokensPerDecode() const {
   if (!drafting_.acceptance_rate.has_value()) return std::nullopt;
   double expected = 1;

@@ -107,6 +107,16 @@ class ForwardPass {
   // is over the last draft alone. Prompts are left out. Precondition: the pass
   // drafts, `modules` > 0.
   ForwardPass DraftRun(int draft, int modules) const;
+  // What one of `parts` ranks or micro-batches computes that share the requests
+  // of each group as evenly as can be: the largest part. Routing is left out.
+  ForwardPass LargestPart(int parts) const;
+  // What one of `ranks` computes that share each request's positions: of a
+  // prompt its part of the new tokens, with as many positions before them as
+  // make the mean of all parts' causal pairs; of a decode all new tokens, and
+  // the rank's part of the context. Routing is left out.
+  ForwardPass ContextPart(int ranks) const;
+  // Micro-batches that are not empty where each group has LargestPart(parts).
+  int PartsNeeded(int parts) const;
   // Tokens that one decoding request gains by the pass: its own and the drafts
   // expected to be accepted, 1 + a + a^2 + ... + a^n. Empty without a rate.
   std::optional<double> ExpectedTokensPerDecode() const;

@@ -304,5 +304,39 @@ TEST(ForwardPass, TakesAHistogramOfTheModelsExperts) {
   EXPECT_EQ(routed->total_new_tokens(), 3);
 }
 
+TEST(ForwardPass, PartsAreTheLargest) {
+  Violations violations;
+  const ForwardPass pass = *ForwardPass::Create(
+      {{Role::kDecode, 5, 1, 99}, {Role::kPrefill, 2, 64, 10}}, 1000,
+      violations);
+  const ForwardPass part = pass.LargestPart(4);
+  EXPECT_EQ(part.groups()[0].request_count, 2);
+  EXPECT_EQ(part.groups()[1].request_count, 1);
+  EXPECT_EQ(part.total_new_tokens(), 2 + 64);
+  // 2, 2, 1.
+  EXPECT_EQ(pass.PartsNeeded(4), 3);
+  EXPECT_EQ(pass.PartsNeeded(1), 1);
+  EXPECT_EQ(pass.PartsNeeded(9), 5);
+}
+
+// The parts of a prompt have as many causal pairs as the whole.
+TEST(ForwardPass, ContextPartsShareThePositions) {
+  Violations violations;
+  const ForwardPass pass = *ForwardPass::Create(
+      {{Role::kPrefill, 3, 64, 10}, {Role::kDecode, 2, 3, 98}}, 1000,
+      violations);
+  const ForwardPass part = pass.ContextPart(4);
+  EXPECT_EQ(part.groups()[0].new_tokens, 16);
+  EXPECT_EQ(part.groups()[0].prior_tokens, 10 + (64 - 16) / 2);
+  const auto pairs = [](const RequestGroup& g) {
+    return g.new_tokens * g.prior_tokens +
+           g.new_tokens * (g.new_tokens + 1) / 2;
+  };
+  EXPECT_EQ(4 * pairs(part.groups()[0]), pairs(pass.groups()[0]));
+  // 101 positions: 26 at most, with all three new tokens.
+  EXPECT_EQ(part.groups()[1].new_tokens, 3);
+  EXPECT_EQ(part.groups()[1].context(), 26);
+}
+
 }  // namespace
 }  // namespace mansard::model

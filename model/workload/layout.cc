@@ -1,129 +1,54 @@
 #include "model/workload/layout.h"
 
-#include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+#include "model/workload/layout_rules.h"
 
 namespace mansard::model {
 namespace {
 
-struct BrokenMixerRule {
-  int tensor;
+// `count` ranks of which neighbours are `stride` devices apart.
+std::vector<int> Every(int stride, int count) {
+  std::vector<int> ranks;
+  for (int i = 0; i < count; ++i) ranks.push_back(i * stride);
+  return ranks;
+}
 
-  std::string operator()(const GroupedQueryAttention& attention) const {
-    if (attention.query_heads % tensor != 0) {
-      return absl::StrCat("does not divide the query heads, ",
-                          attention.query_heads);
+// The nearest tier within a node that joins all of them.
+LinkTier TierWithinNode(const std::vector<int>& ranks, int node_devices,
+                        const Fabric& fabric) {
+  LinkTier tier = LinkTier::kNvlink;
+  for (const Link& link : fabric.spec().links) {
+    if (link.tier == LinkTier::kRdma) continue;
+    tier = link.tier;
+    const auto domain = [&](int rank) {
+      return rank % node_devices / link.domain_devices;
+    };
+    if (std::all_of(ranks.begin(), ranks.end(), [&](int rank) {
+          return domain(rank) == domain(ranks.front());
+        })) {
+      break;
     }
-    if (attention.kv_heads % tensor != 0 && tensor % attention.kv_heads != 0) {
-      return absl::StrCat("neither divides the KV heads, ", attention.kv_heads,
-                          ", nor is a multiple of them");
-    }
-    return "";
   }
-  std::string operator()(const LatentAttention& attention) const {
-    return Divides("query heads", attention.query_heads);
-  }
-  std::string operator()(const CompressedAttention& attention) const {
-    std::string broken = Divides("query heads", attention.query_heads);
-    if (!broken.empty()) return broken;
-    return Divides("groups of the output projection", attention.output_groups);
-  }
-  std::string operator()(const CrossAttention& attention) const {
-    return (*this)(GroupedQueryAttention{.query_heads = attention.query_heads,
-                                         .kv_heads = attention.kv_heads});
-  }
-  std::string operator()(const RecurrentMixer& mixer) const {
-    std::string broken = Divides("recurrent heads", mixer.heads);
-    if (!broken.empty()) return broken;
-    if (mixer.key_heads % tensor != 0 && tensor % mixer.key_heads != 0) {
-      return absl::StrCat("neither divides the key heads, ", mixer.key_heads,
-                          ", nor is a multiple of them");
-    }
-    return "";
-  }
-
-  std::string Divides(absl::string_view what, int count) const {
-    if (count % tensor == 0) return "";
-    return absl::StrCat("does not divide the ", what, ", ", count);
-  }
-};
-
-struct BrokenFeedForwardRule {
-  int tensor;
-
-  std::string operator()(const NoFeedForward& /*none*/) const { return ""; }
-  std::string operator()(const DenseFeedForward& feed_forward) const {
-    return Width("feed-forward width", feed_forward.intermediate_size);
-  }
-  std::string operator()(const MixtureOfExperts& experts) const {
-    std::string broken =
-        Width("experts' width", experts.expert_intermediate_size);
-    if (!broken.empty()) return broken;
-    return Width("shared experts' width", experts.shared_intermediate_size);
-  }
-
-  std::string Width(absl::string_view what, int64_t width) const {
-    if (width % tensor == 0) return "";
-    return absl::StrCat("does not divide the ", what, ", ", width);
-  }
-};
-
-// What keeps `tensor` from dividing a layer; empty when nothing does.
-std::string BrokenRule(int tensor, const LayerKind& kind) {
-  const BrokenMixerRule rule{tensor};
-  if (kind.attention.has_value()) {
-    std::string broken = std::visit(rule, *kind.attention);
-    if (!broken.empty()) return broken;
-  }
-  if (kind.recurrent.has_value()) {
-    std::string broken = rule(*kind.recurrent);
-    if (!broken.empty()) return broken;
-  }
-  return std::visit(BrokenFeedForwardRule{tensor}, kind.feed_forward);
+  return tier;
 }
 
-std::string BrokenRule(int tensor, const ModelGraph& graph) {
-  for (const LayerKind& kind : graph.spec().layer_kinds) {
-    std::string broken = BrokenRule(tensor, kind);
-    if (!broken.empty()) return broken;
+RankGroup GroupOf(const std::vector<int>& ranks, int node_devices,
+                  const Fabric& fabric) {
+  RankGroup group;
+  group.ranks = static_cast<int>(ranks.size());
+  if (group.ranks == 1) return group;
+  std::map<int, int> by_node;
+  for (int rank : ranks) ++by_node[rank / node_devices];
+  if (by_node.size() == 1) {
+    group.tier = TierWithinNode(ranks, node_devices, fabric);
+    return group;
   }
-  return "";
-}
-
-std::string LegalTensorSizes(const ModelGraph& graph, const Fabric& fabric) {
-  std::vector<int> legal;
-  for (int tensor = 1; tensor <= fabric.NodeDevices(); ++tensor) {
-    if (BrokenRule(tensor, graph).empty()) legal.push_back(tensor);
-  }
-  return absl::StrJoin(legal, ", ");
-}
-
-void CheckTensor(int tensor, const ModelGraph& graph, const Fabric& fabric,
-                 Violations& violations) {
-  std::string broken;
-  if (tensor < 1) {
-    broken = "is not a number of devices";
-  } else if (tensor > fabric.NodeDevices()) {
-    broken = absl::StrCat("exceeds the ", fabric.NodeDevices(),
-                          " devices of one node of fabric \"", fabric.spec().id,
-                          "\"");
-  } else {
-    broken = BrokenRule(tensor, graph);
-  }
-  if (!broken.empty()) {
-    violations.Add(
-        "tensor_size",
-        absl::StrCat("is ", tensor, ", which ", broken,
-                     "; allowed: ", LegalTensorSizes(graph, fabric)));
-  }
-}
-
-void CheckOne(absl::string_view field, int size, Violations& violations) {
-  if (size != 0 && size != 1) {
-    violations.Add(field, absl::StrCat("is ", size,
-                                       "; allowed in this version: 1 (only "
-                                       "tensor parallelism is modelled)"));
-  }
+  group.tier = LinkTier::kRdma;
+  group.node_ranks = group.ranks / static_cast<int>(by_node.size());
+  return group;
 }
 
 }  // namespace
@@ -144,23 +69,90 @@ std::optional<Layout> Layout::Create(const Parallelism& parallelism,
                                      const ModelGraph& graph,
                                      const Fabric& fabric,
                                      Violations& violations) {
-  const size_t before = violations.all().size();
-  const int tensor = parallelism.tensor == 0 ? 1 : parallelism.tensor;
-  CheckTensor(tensor, graph, fabric, violations);
-  CheckOne("pipeline_size", parallelism.pipeline, violations);
-  CheckOne("expert_size", parallelism.expert, violations);
-  CheckOne("data_size", parallelism.data, violations);
-  CheckOne("moe_tensor_size", parallelism.moe_tensor, violations);
-  CheckOne("context_size", parallelism.context, violations);
-  CheckOne("node_count", parallelism.nodes, violations);
-  if (violations.all().size() != before) return std::nullopt;
-  if (tensor == 1) return Layout(1, std::nullopt);
-  // Not null: tensor is at most NodeDevices().
-  return Layout(tensor, fabric.LinkFor(tensor)->tier);
+  const std::optional<Parallelism> sizes =
+      ResolveSizes(parallelism, graph, fabric, violations);
+  if (!sizes.has_value()) return std::nullopt;
+  return Layout(*sizes, graph.layer_count(), fabric);
+}
+
+Layout::Layout(const Parallelism& sizes, int layers, const Fabric& fabric)
+    : sizes_(sizes), layers_(layers) {
+  const auto group = [&](const std::vector<int>& ranks) {
+    return GroupOf(ranks, NodeDevices(), fabric);
+  };
+  const int data_stride = tensor() * context();
+  groups_.tensor = group(Every(1, tensor()));
+  groups_.context = group(Every(tensor(), context()));
+  groups_.data = group(Every(data_stride, data()));
+  // By (data, tensor), of the first context rank.
+  std::vector<int> experts;
+  for (int i = 0; i < expert(); ++i) {
+    const int rank = i * moe_tensor();
+    experts.push_back(rank / tensor() * data_stride + rank % tensor());
+  }
+  groups_.expert = group(experts);
+  groups_.gather =
+      group(Every(data_stride, std::max(1, moe_tensor() / tensor())));
+  if (pipeline() == 1) return;
+  for (int stage = 0; stage + 1 < pipeline(); ++stage) {
+    const int from = stage * stage_devices();
+    const RankGroup hop = group({from, from + stage_devices()});
+    (hop.tier == LinkTier::kRdma ? groups_.node_transfer : groups_.transfer) =
+        hop;
+  }
+}
+
+RankGroup Layout::TransferGroup(int stage) const {
+  const int from = stage * stage_devices();
+  const bool crosses =
+      from / NodeDevices() != (from + stage_devices()) / NodeDevices();
+  return crosses ? groups_.node_transfer : groups_.transfer;
+}
+
+std::optional<LinkTier> Layout::tensor_tier() const {
+  if (tensor() == 1) return std::nullopt;
+  return groups_.tensor.tier;
+}
+
+std::vector<LinkTier> Layout::Tiers() const {
+  std::vector<LinkTier> tiers;
+  for (const RankGroup& group :
+       {groups_.tensor, groups_.context, groups_.data, groups_.expert,
+        groups_.gather, groups_.transfer, groups_.node_transfer}) {
+    if (group.ranks == 1 ||
+        std::find(tiers.begin(), tiers.end(), group.tier) != tiers.end()) {
+      continue;
+    }
+    tiers.push_back(group.tier);
+  }
+  return tiers;
+}
+
+int Layout::StageBegin(int stage) const {
+  const int even = layers_ / pipeline();
+  const int more = layers_ % pipeline();
+  // The stages that have one more end before the last.
+  const int first_with_more = pipeline() - 1 - more;
+  return stage * even + std::clamp(stage - first_with_more, 0, more);
+}
+
+int Layout::StageOf(int layer) const {
+  int stage = 0;
+  while (StageEnd(stage) <= layer) ++stage;
+  return stage;
+}
+
+int Layout::CountInStage(const ModelGraph& graph, size_t kind,
+                         int stage) const {
+  if (pipeline() == 1) return graph.CountOf(kind);
+  const auto& layers = graph.spec().layer_kind_indexes;
+  return static_cast<int>(std::count(layers.begin() + StageBegin(stage),
+                                     layers.begin() + StageEnd(stage),
+                                     static_cast<int>(kind)));
 }
 
 int Layout::KvHeadsPerRank(int kv_heads) const {
-  return kv_heads < tensor_ ? 1 : kv_heads / tensor_;
+  return kv_heads < tensor() ? 1 : kv_heads / tensor();
 }
 
 int64_t Layout::KvElementsPerRank(const Attention& attention) const {
@@ -190,7 +182,7 @@ int64_t Layout::EncoderElementsPerRank(const Attention& attention) const {
 
 double Layout::CachedElements(const Attention& attention,
                               const RequestGroup& group) const {
-  const CacheEntries held = EntriesHeld(attention, group.context());
+  const CacheEntries held = EntriesOnRank(attention, group.context());
   const int64_t index = IndexerElementsPerEntry(attention);
   // An indexer's keys are of what it chooses among: entries where positions
   // are compressed, else positions.
@@ -202,6 +194,13 @@ double Layout::CachedElements(const Attention& attention,
              static_cast<double>(index) +
          static_cast<double>(group.encoder_tokens) *
              static_cast<double>(EncoderElementsPerRank(attention));
+}
+
+CacheEntries Layout::EntriesOnRank(const Attention& attention,
+                                   int64_t entries) const {
+  CacheEntries held = EntriesHeld(attention, entries);
+  if (context() > 1) held.positions = std::ceil(held.positions / context());
+  return held;
 }
 
 int64_t Layout::PooledStateElements(const Attention& attention) const {
@@ -216,17 +215,17 @@ int64_t Layout::PooledStateElements(const Attention& attention) const {
 
 RecurrentMixer Layout::OnRank(const RecurrentMixer& mixer) const {
   RecurrentMixer mine = mixer;
-  mine.heads = mixer.heads / tensor_;
+  mine.heads = mixer.heads / tensor();
   mine.key_heads = KvHeadsPerRank(mixer.key_heads);
   return mine;
 }
 
 int Layout::QueryHeadsPerRank(const Attention& attention) const {
-  return QueryHeads(attention) / tensor_;
+  return QueryHeads(attention) / tensor();
 }
 
 int64_t Layout::VocabularyPerRank(const ModelGraph& graph) const {
-  return (graph.spec().vocabulary_size + tensor_ - 1) / tensor_;
+  return (graph.spec().vocabulary_size + tensor() - 1) / tensor();
 }
 
 }  // namespace mansard::model

@@ -1,6 +1,9 @@
 #include "model/workload/layout.h"
 
+#include <algorithm>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -204,19 +207,345 @@ TEST(Layout, NamesTheRuleThatExpertsAndLatentHeadsBreak) {
             "allowed: 1, 2, 4");
 }
 
-TEST(Layout, NamesEverySizeThatIsNotModelled) {
-  const std::string error =
-      ErrorOf({.tensor = 5, .pipeline = 2, .expert = 4, .data = -1, .nodes = 2},
-              *Graph());
-  for (const char* want :
-       {"tensor_size: is 5", "pipeline_size: is 2", "expert_size: is 4",
-        "data_size: is -1", "node_count: is 2"}) {
-    EXPECT_THAT(error, HasSubstr(want));
-  }
+// Eight a node, and a network.
+Fabric Cluster() {
+  FabricSpec spec = mansard::testing::ToyHardware().fabric;
+  Link network = spec.links[0];
+  network.tier = LinkTier::kRdma;
+  network.domain_devices = 0;
+  spec.links.push_back(network);
   Violations violations;
-  EXPECT_TRUE(Layout::Create({.tensor = 2, .pipeline = 1, .data = 1}, *Graph(),
-                             ToyFabric(), violations)
-                  .has_value());
+  return *Fabric::Create(spec, violations);
+}
+
+Layout On(const Fabric& fabric, const ModelGraph& graph,
+          const Parallelism& parallelism) {
+  Violations violations;
+  const auto layout = Layout::Create(parallelism, graph, fabric, violations);
+  EXPECT_TRUE(layout.has_value()) << violations.ToStatus();
+  return *layout;
+}
+
+constexpr RankGroup kAlone = {};
+constexpr RankGroup Near(int ranks) { return {ranks, LinkTier::kNvlink, 0}; }
+constexpr RankGroup Far(int ranks, int node_ranks) {
+  return {ranks, LinkTier::kRdma, node_ranks};
+}
+
+// By hand: tensor innermost, then context, data, pipeline; nodes of eight.
+TEST(Layout, GroupsByPlacement) {
+  const auto graph =
+      mansard::testing::BuildGraph(mansard::testing::DeepSeekV3());
+  const struct {
+    Parallelism asked;
+    int devices, nodes, moe_tensor;
+    RankGroup tensor, context, data, expert, gather;
+  } kCases[] = {
+      {{.tensor = 8}, 8, 1, 8, Near(8), kAlone, kAlone, kAlone, kAlone},
+      {{.tensor = 16}, 16, 2, 16, Far(16, 8), kAlone, kAlone, kAlone, kAlone},
+      // Devices 0 to 15.
+      {{.tensor = 8, .expert = 16, .data = 2},
+       16,
+       2,
+       1,
+       Near(8),
+       kAlone,
+       Far(2, 1),
+       Far(16, 8),
+       kAlone},
+      // 0, 4, 8, 12.
+      {{.tensor = 4, .expert = 4, .data = 4},
+       16,
+       2,
+       4,
+       Near(4),
+       kAlone,
+       Far(4, 2),
+       Far(4, 2),
+       kAlone},
+      // 0, 2, 4, ..., 14.
+      {{.tensor = 2, .data = 8},
+       16,
+       2,
+       16,
+       Near(2),
+       kAlone,
+       Far(8, 4),
+       kAlone,
+       Far(8, 4)},
+      // Experts of two data ranks together: 0 and 4; gathered from 0 and 2.
+      {{.tensor = 2, .expert = 2, .data = 4},
+       8,
+       1,
+       4,
+       Near(2),
+       kAlone,
+       Near(4),
+       Near(2),
+       Near(2)},
+      {{.tensor = 4, .data = 2, .moe_tensor = 2},
+       8,
+       1,
+       2,
+       Near(4),
+       kAlone,
+       Near(2),
+       Near(4),
+       kAlone},
+      // Context ranks: 0, 2; data ranks: 0, 4.
+      {{.tensor = 2, .expert = 4, .data = 2, .context = 2},
+       8,
+       1,
+       1,
+       Near(2),
+       Near(2),
+       Near(2),
+       Near(4),
+       kAlone},
+      {{.tensor = 4, .context = 4},
+       16,
+       2,
+       4,
+       Near(4),
+       Far(4, 2),
+       kAlone,
+       kAlone,
+       kAlone},
+      // Spread more thinly than must be.
+      {{.tensor = 8, .nodes = 4},
+       8,
+       4,
+       8,
+       Far(8, 2),
+       kAlone,
+       kAlone,
+       kAlone,
+       kAlone},
+      {{.tensor = 4, .pipeline = 3},
+       12,
+       3,
+       4,
+       Near(4),
+       kAlone,
+       kAlone,
+       kAlone,
+       kAlone},
+  };
+  for (const auto& c : kCases) {
+    const Layout layout = On(Cluster(), *graph, c.asked);
+    EXPECT_EQ(layout.device_count(), c.devices);
+    EXPECT_EQ(layout.node_count(), c.nodes) << c.devices;
+    EXPECT_EQ(layout.moe_tensor(), c.moe_tensor);
+    EXPECT_EQ(layout.expert() * layout.moe_tensor(),
+              layout.tensor() * layout.data());
+    const auto same = [](const RankGroup& a, const RankGroup& b) {
+      return a == b ? "" : "differs";
+    };
+    EXPECT_STREQ(same(layout.tensor_group(), c.tensor), "") << "tensor";
+    EXPECT_STREQ(same(layout.context_group(), c.context), "") << "context";
+    EXPECT_STREQ(same(layout.data_group(), c.data), "") << "data";
+    EXPECT_STREQ(same(layout.expert_group(), c.expert), "") << "expert";
+    EXPECT_STREQ(same(layout.gather_group(), c.gather), "") << "gather";
+  }
+}
+
+TEST(Layout, TheNearestTierThatJoinsAGroup) {
+  FabricSpec spec = mansard::testing::ToyHardware().fabric;
+  spec.links[0].domain_devices = 2;
+  Link bus = spec.links[0];
+  bus.tier = LinkTier::kPcie;
+  bus.domain_devices = 8;
+  spec.links.push_back(bus);
+  Violations violations;
+  const Fabric pairs = *Fabric::Create(spec, violations);
+  const Layout layout = On(pairs, *Graph(), {.tensor = 2, .data = 2});
+  EXPECT_EQ(layout.tensor_group().tier, LinkTier::kNvlink);
+  // Devices 0 and 2.
+  EXPECT_EQ(layout.data_group().tier, LinkTier::kPcie);
+}
+
+// As get_pp_indices of vLLM has them: 61 layers on four are 15, 15, 16, 15.
+TEST(Layout, StagesShareLayers) {
+  const auto graph =
+      mansard::testing::BuildGraph(mansard::testing::DeepSeekV3());
+  const struct {
+    int stages;
+    std::vector<int> layers;
+  } kCases[] = {{1, {61}},
+                {2, {31, 30}},
+                {3, {20, 21, 20}},
+                {4, {15, 15, 16, 15}},
+                {8, {7, 7, 8, 8, 8, 8, 8, 7}}};
+  for (const auto& c : kCases) {
+    const Layout layout = On(Cluster(), *graph, {.pipeline = c.stages});
+    int begin = 0;
+    for (int stage = 0; stage < c.stages; ++stage) {
+      const int layers = c.layers[static_cast<size_t>(stage)];
+      EXPECT_EQ(layout.StageBegin(stage), begin) << c.stages;
+      EXPECT_EQ(layout.StageEnd(stage), begin + layers) << c.stages;
+      EXPECT_EQ(layout.StageOf(begin), stage);
+      EXPECT_EQ(layout.StageOf(begin + layers - 1), stage);
+      // Three dense layers come first.
+      const int dense = std::max(0, std::min(3, begin + layers) - begin);
+      EXPECT_EQ(layout.CountInStage(*graph, 0, stage), dense);
+      EXPECT_EQ(layout.CountInStage(*graph, 1, stage), layers - dense);
+      begin += layers;
+    }
+    EXPECT_EQ(begin, 61);
+  }
+}
+
+TEST(Layout, StagesSendToTheNext) {
+  const auto graph =
+      mansard::testing::BuildGraph(mansard::testing::DeepSeekV3());
+  const Layout layout = On(Cluster(), *graph, {.tensor = 4, .pipeline = 4});
+  EXPECT_TRUE(layout.TransferGroup(0) == Near(2));
+  EXPECT_TRUE(layout.TransferGroup(1) == Far(2, 1));
+  EXPECT_TRUE(layout.TransferGroup(2) == Near(2));
+}
+
+TEST(Layout, ContextRanksShareCachedPositions) {
+  const auto graph =
+      mansard::testing::BuildGraph(mansard::testing::DeepSeekV3());
+  const Layout layout = On(Cluster(), *graph, {.tensor = 2, .context = 4});
+  const RequestGroup group{Role::kDecode, 1, 1, 1001, 0};
+  // 1002 positions on four ranks.
+  EXPECT_EQ(
+      layout.CachedElements(*graph->spec().layer_kinds[1].attention, group),
+      251 * 576);
+}
+
+// Every rule, on the field that a caller would change, with what is legal.
+TEST(Layout, NamesTheBrokenRuleAndTheLegalSizes) {
+  const auto dense = Graph();
+  const auto moe = mansard::testing::BuildGraph(mansard::testing::DeepSeekV3());
+  const auto mixtral =
+      mansard::testing::BuildGraph(mansard::testing::Mixtral8x7b());
+  const auto recurrent = mansard::testing::BuildGraph(
+      mansard::testing::TinyRecurrentGraph(StateRule::kMamba2));
+  const struct {
+    const ModelGraph& graph;
+    bool network;
+    Parallelism asked;
+    std::vector<std::string> want;
+  } kCases[] = {
+      {*dense, true, {.pipeline = 3}, {"pipeline_size: is 3; allowed: 1 to 2"}},
+      {*dense, true, {.pipeline = -1}, {"pipeline_size: is -1; allowed: 1 to"}},
+      {*dense,
+       true,
+       {.expert = 2},
+       {"expert_size: is 2, but the model has no experts; allowed: 1"}},
+      {*dense,
+       true,
+       {.moe_tensor = 4},
+       {"moe_tensor_size: is 4, but the model has no experts; allowed: 1"}},
+      {*dense,
+       true,
+       {.micro_batches = 4},
+       {"micro_batch_count: is 4; allowed without a pipeline: 1"}},
+      {*dense,
+       false,
+       {.tensor = 8, .data = 2},
+       {"node_count: would be more than 1, for 16 devices",
+        "joins 8 devices and has no rdma tier; allowed: 1"}},
+      {*dense,
+       true,
+       {.tensor = 8, .data = 2, .nodes = 1},
+       {"node_count: is 1 for 16 devices, at most 8 a node",
+        "allowed: 2, 4, 8, 16"}},
+      {*dense,
+       true,
+       {.tensor = 4, .data = 2, .nodes = 3},
+       {"node_count: is 3 for 8 devices", "allowed: 1, 2, 4, 8"}},
+      {*dense, true, {.data = 70'000}, {"data_size: is 70000; allowed: 1 to"}},
+      {*dense,
+       true,
+       {.tensor = 64, .data = 2048},
+       {"data_size: makes 131072 devices", "allowed: 1 to 65536"}},
+      {*mixtral,
+       true,
+       {.tensor = 8, .expert = 3},
+       {"expert_size: is 3, which does not divide tensor_size x data_size, 8; "
+        "allowed expert_size: 1, 2, 4, 8"}},
+      {*mixtral,
+       true,
+       {.expert = 16, .data = 16},
+       {"expert_size: is 16, which does not divide the experts, 8; allowed "
+        "expert_size: 1, 2, 4, 8"}},
+      {*mixtral,
+       true,
+       {.tensor = 8, .expert = 2, .moe_tensor = 2},
+       {"expert_size: is 2, which times moe_tensor_size, 2, is not tensor_size "
+        "x data_size, 8"}},
+      {*mixtral,
+       true,
+       {.tensor = 8, .moe_tensor = 3},
+       {"moe_tensor_size: is 3, which does not divide tensor_size x data_size, "
+        "8; allowed: 1, 2, 4, 8"}},
+      {*mixtral,
+       true,
+       {.data = 16, .moe_tensor = 1},
+       {"moe_tensor_size: is 1: expert_size is then 16, which does not divide "
+        "the experts, 8"}},
+      // 14336 is 2^11 x 7.
+      {*mixtral,
+       true,
+       {.data = 3},
+       {"data_size: is 3, which with expert_size 1 leaves moe_tensor_size 3, "
+        "which does not divide the experts' width, 14336; allowed expert_size: "
+        "none"}},
+      {*moe,
+       true,
+       {.expert = 4, .data = 6},
+       {"expert_size: is 4, which does not divide tensor_size x data_size, 6; "
+        "allowed expert_size: none"}},
+      {*recurrent,
+       true,
+       {.context = 2},
+       {"context_size: is 2, but layers of kind", "allowed: 1"}},
+      {*dense, true, {.context = -2}, {"context_size: is -2"}},
+      // All at once.
+      {*dense,
+       true,
+       {.tensor = 5, .pipeline = 9, .expert = -1, .data = -3, .nodes = -2},
+       {"tensor_size: is 5, which does not divide the query heads, 64; "
+        "allowed: 1, 2, 4, 8, 16, 32, 64",
+        "pipeline_size: is 9", "data_size: is -3", "expert_size: is -1",
+        "node_count: is -2"}},
+  };
+  for (const auto& c : kCases) {
+    Violations violations;
+    EXPECT_FALSE(Layout::Create(c.asked, c.graph,
+                                c.network ? Cluster() : ToyFabric(), violations)
+                     .has_value());
+    const std::string error(violations.ToStatus().message());
+    for (const std::string& want : c.want) {
+      EXPECT_THAT(error, HasSubstr(want));
+    }
+  }
+}
+
+TEST(Layout, ExpertSizesFollowFromEachOther) {
+  const auto graph =
+      mansard::testing::BuildGraph(mansard::testing::DeepSeekV3());
+  const struct {
+    Parallelism asked;
+    int expert, moe_tensor;
+  } kCases[] = {
+      {{.tensor = 4, .data = 2}, 1, 8},
+      {{.tensor = 4, .expert = 8, .data = 2}, 8, 1},
+      {{.tensor = 4, .expert = 2, .data = 2}, 2, 4},
+      {{.tensor = 4, .data = 2, .moe_tensor = 2}, 4, 2},
+      {{.tensor = 8, .expert = 8}, 8, 1},
+      {{.tensor = 8, .expert = 4, .moe_tensor = 2}, 4, 2},
+  };
+  for (const auto& c : kCases) {
+    const Layout layout = On(Cluster(), *graph, c.asked);
+    EXPECT_EQ(layout.expert(), c.expert);
+    EXPECT_EQ(layout.moe_tensor(), c.moe_tensor);
+    EXPECT_EQ(layout.ExpertsPerRank(256), 256 / c.expert);
+    EXPECT_EQ(layout.ExpertWidthPerRank(2048), 2048 / c.moe_tensor);
+  }
 }
 
 }  // namespace

@@ -86,6 +86,19 @@ void AddWaterfall(const model::PhaseEstimate& phase, v1::PhaseEstimate& proto) {
   }
 }
 
+void ToProto(const model::PipelineEstimate& pipeline,
+             v1::PhaseEstimate::Pipeline& proto) {
+  proto.set_micro_batch_count(pipeline.micro_batches);
+  for (model::Seconds time : pipeline.stage_times) {
+    proto.add_stage_seconds(time.value());
+  }
+  proto.set_slowest_stage_index(pipeline.slowest_stage);
+  proto.set_bubble_ratio(pipeline.bubble);
+  proto.set_steady_step_seconds(pipeline.steady_step.value());
+  proto.set_steady_output_tokens_per_second(
+      pipeline.steady_output_tokens_per_second);
+}
+
 }  // namespace
 
 v1::Bound BoundToProto(model::Bound bound) {
@@ -147,6 +160,9 @@ void ToProto(const model::Estimate& estimate, const model::Target& target,
   proto.set_target_model_seconds(phase.target_model().value());
   if (phase.tokens_per_decode.has_value()) {
     proto.set_expected_token_count_per_decode(*phase.tokens_per_decode);
+  }
+  if (phase.pipeline.stages > 1) {
+    ToProto(phase.pipeline, *proto.mutable_pipeline());
   }
   if (parts.waterfall) AddWaterfall(phase, proto);
   if (!parts.ops) return;

@@ -51,6 +51,8 @@ void AddLayers(const model::MemoryFootprint& memory,
 std::string ValueOf(const model::Remedy& remedy) {
   switch (remedy.kind) {
     case model::RemedyKind::kTensorSize:
+    case model::RemedyKind::kPipelineSize:
+    case model::RemedyKind::kDataSize:
     case model::RemedyKind::kContext:
     case model::RemedyKind::kRequestCount:
       return absl::StrCat(remedy.number);
@@ -87,6 +89,7 @@ void ToProto(const model::MemoryFootprint& memory,
   proto.set_max_request_count(static_cast<int32_t>(memory.max_requests));
   proto.set_max_context_token_count(memory.max_context);
   proto.set_fits(memory.fits);
+  proto.set_stage_index(memory.stage);
   AddWeightClasses(memory.weights_by_class, proto);
   AddLayers(memory, graph, proto);
   for (const model::Remedy& remedy : remedies) {

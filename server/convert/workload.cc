@@ -31,7 +31,8 @@ model::Parallelism FromProto(const v1::Parallelism& proto) {
           .data = proto.data_size(),
           .moe_tensor = proto.moe_tensor_size(),
           .context = proto.context_size(),
-          .nodes = proto.node_count()};
+          .nodes = proto.node_count(),
+          .micro_batches = proto.micro_batch_count()};
 }
 
 std::optional<model::ExpertRouting> RoutingFromProto(

@@ -105,6 +105,7 @@ TEST(ParallelismFromProto, TakesEverySize) {
   proto.set_moe_tensor_size(5);
   proto.set_context_size(6);
   proto.set_node_count(7);
+  proto.set_micro_batch_count(8);
   const model::Parallelism sizes = FromProto(proto);
   EXPECT_EQ(sizes.tensor, 1);
   EXPECT_EQ(sizes.pipeline, 2);
@@ -113,6 +114,7 @@ TEST(ParallelismFromProto, TakesEverySize) {
   EXPECT_EQ(sizes.moe_tensor, 5);
   EXPECT_EQ(sizes.context, 6);
   EXPECT_EQ(sizes.nodes, 7);
+  EXPECT_EQ(sizes.micro_batches, 8);
 }
 
 }  // namespace

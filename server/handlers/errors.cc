@@ -30,14 +30,18 @@ std::optional<model::LinkTier> TierWithoutCollectives(
   if (!compute.has_value() || spec.stack->GemmFor(compute->format) == nullptr) {
     return std::nullopt;
   }
-  const model::Link* const link = spec.fabric->LinkFor(spec.parallelism.tensor);
-  if (spec.parallelism.tensor <= 1 || link == nullptr ||
-      spec.stack->spec()
-          .collectives[static_cast<size_t>(link->tier)]
-          .has_value()) {
-    return std::nullopt;
+  model::Violations violations;
+  const auto layout = model::Layout::Create(spec.parallelism, *spec.graph,
+                                            *spec.fabric, violations);
+  if (!layout.has_value()) return std::nullopt;
+  for (model::LinkTier tier : layout->Tiers()) {
+    if (!spec.stack->spec()
+             .collectives[static_cast<size_t>(tier)]
+             .has_value()) {
+      return tier;
+    }
   }
-  return link->tier;
+  return std::nullopt;
 }
 
 }  // namespace
@@ -95,7 +99,11 @@ absl::Status ModelDoesNotFit(const model::MemoryFootprint& memory,
   for (const model::Remedy& remedy : remedies) {
     switch (remedy.kind) {
       case model::RemedyKind::kTensorSize:
-        error.Metadata("minimum_tensor_size", absl::StrCat(remedy.number));
+      case model::RemedyKind::kPipelineSize:
+      case model::RemedyKind::kDataSize:
+        error.Metadata(
+            absl::StrCat("minimum_", model::RemedyKindName(remedy.kind)),
+            absl::StrCat(remedy.number));
         break;
       case model::RemedyKind::kWeights:
       case model::RemedyKind::kKvCache:

@@ -103,13 +103,32 @@ std::vector<InvalidCase> InvalidCases() {
       {"NegativeTensorSize",
        target + pass + "target { parallelism { tensor_size: -8 } }",
        {"target.parallelism.tensor_size"}},
-      {"TensorSizeBeyondTheNode",
-       target + pass + "target { parallelism { tensor_size: 16 } }",
+      // 32 query heads.
+      {"TensorSizeBeyondTheHeads",
+       target + pass + "target { parallelism { tensor_size: 64 } }",
        {"target.parallelism.tensor_size"}},
-      {"SizesOfLaterVersions",
+      {"TooManyStagesAndExpertsWithoutAny",
        target + pass +
-           "target { parallelism { pipeline_size: 2 expert_size: 2 } }",
+           "target { parallelism { pipeline_size: 33 expert_size: 2 } }",
        {"target.parallelism.expert_size", "target.parallelism.pipeline_size"}},
+      {"NegativeSizes",
+       target + pass +
+           "target { parallelism { data_size: -1 context_size: -2 "
+           "moe_tensor_size: -3 node_count: -4 micro_batch_count: -5 } }",
+       {"target.parallelism.context_size", "target.parallelism.data_size",
+        "target.parallelism.micro_batch_count",
+        "target.parallelism.moe_tensor_size", "target.parallelism.node_count"}},
+      {"TooManyDevices",
+       target + pass +
+           "target { parallelism { tensor_size: 32 data_size: 65536 } }",
+       {"target.parallelism.data_size"}},
+      {"NodesThatAreTooFew",
+       target + pass +
+           "target { parallelism { tensor_size: 16 node_count: 1 } }",
+       {"target.parallelism.node_count"}},
+      {"MicroBatchesWithoutAPipeline",
+       target + pass + "target { parallelism { micro_batch_count: 2 } }",
+       {"target.parallelism.micro_batch_count"}},
       {"UnknownFormats",
        target + pass +
            "target { precision { weights: 'fp7' activations: 'x' "

@@ -120,6 +120,37 @@ TEST_F(EstimateTest, MemoryIsPerRank) {
   EXPECT_EQ(memory.remedies_size(), 0);
 }
 
+TEST_F(EstimateTest, RanksShareRequests) {
+  const v1::MemoryFootprint one = Estimate().memory();
+  const v1::EstimateResponse two =
+      Estimate("target { parallelism { data_size: 2 } }");
+  EXPECT_EQ(two.memory().kv_cache_bytes() * 2, one.kv_cache_bytes());
+  EXPECT_EQ(two.memory().weight_bytes(), one.weight_bytes());
+  EXPECT_EQ(two.memory().max_request_count() / 2, one.max_request_count());
+  EXPECT_FALSE(two.estimate().has_pipeline());
+  EXPECT_THAT(two.resolution().assumptions(),
+              Contains(HasSubstr("4 devices in 1 node")));
+}
+
+TEST_F(EstimateTest, APipelineSaysHowItIsFilled) {
+  const v1::EstimateResponse response = Estimate(
+      "target { parallelism { pipeline_size: 2 micro_batch_count: 4 } }");
+  const v1::PhaseEstimate& estimate = response.estimate();
+  const auto& pipeline = estimate.pipeline();
+  EXPECT_EQ(pipeline.micro_batch_count(), 4);
+  ASSERT_EQ(pipeline.stage_seconds_size(), 2);
+  // The head is on the last stage.
+  EXPECT_EQ(pipeline.slowest_stage_index(), 1);
+  EXPECT_GT(pipeline.stage_seconds(1), pipeline.stage_seconds(0));
+  EXPECT_NEAR(pipeline.bubble_ratio(), 1.0 / 5, 0.05);
+  EXPECT_LT(pipeline.steady_step_seconds(), estimate.time_seconds());
+  EXPECT_NEAR(pipeline.steady_output_tokens_per_second() *
+                  pipeline.steady_step_seconds(),
+              16, 1e-9);
+  EXPECT_THAT(response.resolution().assumptions(),
+              Contains(HasSubstr("pipeline stages have 16, 16 layers")));
+}
+
 // Whole bytes, each rounded.
 TEST_F(EstimateTest, MemoryAddsUp) {
   const v1::MemoryFootprint memory = Estimate().memory();
@@ -245,6 +276,11 @@ TEST_F(EstimateTest, TheHashFollowsEveryInput) {
   EXPECT_EQ(Estimate().resolution().content_hash(), hash);
   for (const char* more :
        {"target { parallelism { tensor_size: 4 } }",
+        "target { parallelism { pipeline_size: 2 } }",
+        "target { parallelism { pipeline_size: 2 micro_batch_count: 2 } }",
+        "target { parallelism { data_size: 2 } }",
+        "target { parallelism { context_size: 2 } }",
+        "target { parallelism { node_count: 2 } }",
         "target { precision { weights: 'fp8' } }",
         "target { kv_head_count: 4 }", "target { fabric: 'hgx-nvlink4-200g' }",
         "target { hardware_profile: 'hardwareProfiles/h200-sxm' }",

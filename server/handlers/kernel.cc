@@ -39,7 +39,8 @@ void RefuseModelFields(const v1::EstimateKernelRequest& request,
       {"data_size", parallelism.data_size()},
       {"moe_tensor_size", parallelism.moe_tensor_size()},
       {"context_size", parallelism.context_size()},
-      {"node_count", parallelism.node_count()}};
+      {"node_count", parallelism.node_count()},
+      {"micro_batch_count", parallelism.micro_batch_count()}};
   for (const auto& [field, size] : sizes) {
     if (size == 0 || size == 1) continue;
     violations.Add(absl::StrCat("parallelism.", field),

@@ -87,6 +87,13 @@ void AddLinears(const model::Target& target, std::string& text) {
   add("", model::LinearClass::kEmbedding, formats.embedding, formats.hidden);
 }
 
+std::string SizesText(const model::Parallelism& sizes) {
+  return absl::StrCat("\ntensor ", sizes.tensor, "\npipeline ", sizes.pipeline,
+                      "\nexpert ", sizes.expert, "\ndata ", sizes.data,
+                      "\nmoe ", sizes.moe_tensor, "\ncontext ", sizes.context,
+                      "\nnodes ", sizes.nodes, "\nmicro ", sizes.micro_batches);
+}
+
 // What the numbers depend on, graph and profile by their revisions.
 model::ContentHasher HasherOf(const model::Target& target,
                               const v1::Resolution& resolution) {
@@ -94,7 +101,7 @@ model::ContentHasher HasherOf(const model::Target& target,
   std::string text = absl::StrCat(
       resolution.model_graph_revision(), "\n",
       resolution.hardware_profile_revision(), "\n", resolution.kernel_stack(),
-      "\n", resolution.fabric(), "\ntensor ", target.layout().tensor(), "\n",
+      "\n", resolution.fabric(), SizesText(target.layout().sizes()), "\n",
       model::TraitsOf(precision.weights).name, " ",
       model::TraitsOf(precision.activations).name, " ",
       model::TraitsOf(precision.kv_cache).name, " ",

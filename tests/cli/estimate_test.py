@@ -272,6 +272,64 @@ class FeasibilityTest(CliTest):
         )
 
 
+class LayoutTest(CliTest):
+    WORDS = (
+        "estimate", "--model", "deepseek-v3", "--hardware", "h200-sxm",
+        "--phase", "decode", "--batch", "128", "--context", "4096",
+    )
+
+    def answer(self, *words):
+        return self.succeed(*self.WORDS, *words, "-o", "json").json()
+
+    def test_latent_cache_is_on_every_tensor_rank(self):
+        # 61 layers of 512 + 64 elements of two bytes.
+        for words, ranks in (
+            (("--tp", "8"), 1),
+            (("--tp", "4", "--dp", "4"), 4),
+            (("--dp", "16", "--ep", "16"), 16),
+        ):
+            with self.subTest(words):
+                memory = self.answer(*words, "--kv", "bf16")["memory"]
+                self.assertEqual(
+                    memory["kv_cache_bytes"], str(70272 * 4096 * 128 // ranks)
+                )
+
+    def test_experts_exchange_tokens_across_nodes(self):
+        answer = self.answer("--dp", "16", "--ep", "16", "--ops", "--waterfall")
+        kinds = {op["op_kind"] for op in answer["estimate"]["ops"]}
+        self.assertLessEqual({"expert_dispatch", "expert_combine"}, kinds)
+        self.assertNotIn("all_reduce", kinds)
+        rdma = next(
+            row for row in answer["estimate"]["waterfall"]
+            if row["tier"] == "rdma"
+        )
+        self.assertGreater(rdma["moved_bytes"], 0)
+
+    def test_pipeline(self):
+        words = ("--tp", "8", "--pp", "2", "--micro-batches", "4")
+        pipeline = self.answer(*words)["estimate"]["pipeline"]
+        self.assertEqual(len(pipeline["stage_seconds"]), 2)
+        self.assertEqual(pipeline["micro_batch_count"], 4)
+        out = self.succeed(*self.WORDS, *words).out
+        self.assertIn("2 stages", out)
+        self.assertIn("while it never drains", out)
+
+    def test_broken_rules_name_flags_and_legal_sizes(self):
+        cases = (
+            (("--dp", "3"), "--dp", "allowed expert_size"),
+            (("--tp", "8", "--ep", "3"), "--ep", "allowed expert_size"),
+            (("--tp", "8", "--moe-tp", "5"), "--moe-tp", "allowed: 1, 2, 4, 8"),
+            (("--pp", "62"), "--pp", "allowed: 1 to 61"),
+            (("--tp", "16", "--nodes", "1"), "--nodes", "allowed: 2, 4, 8, 16"),
+            (("--micro-batches", "2"), "--micro-batches", "allowed without"),
+        )
+        for words, flag, legal in cases:
+            with self.subTest(words):
+                error = self.fail_with(1, *self.WORDS, *words)
+                self.assertIn(flag, error)
+                self.assertIn(legal, error)
+
+
 class FilesTest(CliTest):
     def setUp(self):
         folder = tempfile.TemporaryDirectory()

@@ -58,7 +58,7 @@ CASES = (
     # Refused by the service: exit 1, its fields by our flags.
     ("tp_does_not_divide", 1, OK + ("--tp", "3")),
     ("several_rules", 1, OK + (
-        "--batch", "0", "--weights", "fp9", "--pp", "2", "--dp", "-3")),
+        "--batch", "0", "--weights", "fp9", "--pp", "33", "--dp", "-3")),
     ("negative_tokens", 1, OK + ("--tokens", "-1")),
     ("context_too_long", 1, DECODE + ("--context", "131073")),
     ("mixed_prompt_empty", 1, MIXED + ("--prefill-tokens", "0")),
@@ -92,8 +92,8 @@ class MistakesTest(CliTest):
 
     def test_every_rule_is_a_line_with_its_flag(self):
         error = self.fail_with(
-            1, *OK, "--batch", "0", "--weights", "fp9", "--pp", "2")
-        for flag in ("--batch is 0", '--weights "fp9"', "--pp is 2"):
+            1, *OK, "--batch", "0", "--weights", "fp9", "--pp", "33")
+        for flag in ("--batch is 0", '--weights "fp9"', "--pp is 33"):
             self.assertIn(f"error: {flag}", error)
 
 

@@ -252,7 +252,10 @@ void FillTarget(const EstimateFlags& flags, v1::Target* target) {
   parallelism->set_pipeline_size(narrow(flags.pp));
   parallelism->set_expert_size(narrow(flags.ep));
   parallelism->set_data_size(narrow(flags.dp));
+  parallelism->set_moe_tensor_size(narrow(flags.moe_tp));
+  parallelism->set_context_size(narrow(flags.cp));
   parallelism->set_node_count(narrow(flags.nodes));
+  parallelism->set_micro_batch_count(narrow(flags.micro_batches));
   v1::Precision* precision = target->mutable_precision();
   precision->set_weights(flags.weights);
   precision->set_activations(flags.activations);
@@ -278,7 +281,11 @@ std::string FlagOfField(const EstimateFlags& flags, const std::string& field) {
       {"parallelism.pipeline_size", "--pp", Shown(flags.pp)},
       {"parallelism.expert_size", "--ep", Shown(flags.ep)},
       {"parallelism.data_size", "--dp", Shown(flags.dp)},
+      {"parallelism.moe_tensor_size", "--moe-tp", Shown(flags.moe_tp)},
+      {"parallelism.context_size", "--cp", Shown(flags.cp)},
       {"parallelism.node_count", "--nodes", Shown(flags.nodes)},
+      {"parallelism.micro_batch_count", "--micro-batches",
+       Shown(flags.micro_batches)},
       {"precision.weights", "--weights", flags.weights},
       {"precision.activations", "--activations", flags.activations},
       {"precision.kv_cache", "--kv", flags.kv},

@@ -143,6 +143,9 @@ TEST(FlagOfField, NamesFlagAndValue) {
                                .weights = "fp9"};
   const std::pair<const char*, const char*> cases[] = {
       {"target.parallelism.tensor_size", "--tp 3"},
+      {"target.parallelism.moe_tensor_size", "--moe-tp"},
+      {"target.parallelism.context_size", "--cp"},
+      {"target.parallelism.micro_batch_count", "--micro-batches"},
       {"target.precision.weights", "--weights fp9"},
       {"target.kv_head_count", "--kv-heads"},
       {"target.inline_model_graph.layer_kinds[0].kind",

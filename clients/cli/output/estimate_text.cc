@@ -56,6 +56,28 @@ std::string DraftingLines(const v1::PhaseEstimate& estimate) {
   return lines;
 }
 
+// How the pass goes through a pipeline; nothing without one.
+std::string PipelineLines(const v1::PhaseEstimate& estimate) {
+  if (!estimate.has_pipeline()) return "";
+  const auto& pipeline = estimate.pipeline();
+  const int slowest = pipeline.slowest_stage_index();
+  if (slowest >= pipeline.stage_seconds_size()) return "";
+  return absl::StrCat(
+      Line(
+          "pipeline",
+          absl::StrFormat(
+              "%d stages, the slowest is number %d: %s; %d micro-batches, idle "
+              "%.0f %%",
+              pipeline.stage_seconds_size(), slowest + 1,
+              WithUnit(pipeline.stage_seconds(slowest), Unit::kSeconds),
+              pipeline.micro_batch_count(), 100 * pipeline.bubble_ratio())),
+      Line("steady",
+           absl::StrFormat(
+               "%s a step, %s tok/s while it never drains",
+               WithUnit(pipeline.steady_step_seconds(), Unit::kSeconds),
+               Grouped(pipeline.steady_output_tokens_per_second(), 0))));
+}
+
 }  // namespace
 
 std::string HeadlineText(const v1::EstimateResponse& response,
@@ -87,7 +109,8 @@ std::string HeadlineText(const v1::EstimateResponse& response,
                         "bandwidth over the step",
                         100 * estimate.model_flops_utilization_ratio(),
                         100 * estimate.memory_bandwidth_utilization_ratio())),
-      DraftingLines(estimate), MemoryText(response.memory(), pass));
+      DraftingLines(estimate), PipelineLines(estimate),
+      MemoryText(response.memory(), pass));
   return headline;
 }
 

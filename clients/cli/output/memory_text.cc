@@ -107,11 +107,11 @@ std::string FlagOf(const v1::MemoryFootprint::Remedy& remedy) {
   const struct {
     const char* kind;
     const char* flag;
-  } kFlags[] = {{"tensor_size", "--tp"},
-                {"weights", "--weights"},
-                {"kv_cache", "--kv"},
-                {"context_token_count", "--context"},
-                {"request_count", "--batch"}};
+  } kFlags[] = {
+      {"tensor_size", "--tp"},     {"pipeline_size", "--pp"},
+      {"data_size", "--dp"},       {"weights", "--weights"},
+      {"kv_cache", "--kv"},        {"context_token_count", "--context"},
+      {"request_count", "--batch"}};
   for (const auto& known : kFlags) {
     if (remedy.kind() == known.kind) return known.flag;
   }
