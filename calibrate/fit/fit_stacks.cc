@@ -111,6 +111,13 @@ void Describe(const Task& task, const std::string& date, FamilyFit& fit) {
   }
 }
 
+// What a slot's family is bound for: 16-bit formats run at one rate and move
+// the same bytes, a fit to one serves both.
+std::vector<std::string> ServedBy(const FitSlot& slot) {
+  if (slot.precision == "bf16") return {"bf16", "fp16"};
+  return {slot.precision};
+}
+
 // Of the parameters, and of what is judged.
 bool HasEnoughRows(const Task& task) {
   size_t parameters = 0;
@@ -157,7 +164,7 @@ class StackFitter {
       if (!HasEnoughRows(task)) continue;
       size_t best = 0;
       ASSIGN_OR_RETURN(FamilyFit fit, FitBest(task, profile_, current_, best));
-      if (fit.sigma > kMaxSigma) {
+      if (fit.sigma > kMaxSigma || fit.result.mean_loss > kMaxLoss) {
         Record(key.second, task, std::move(fit), options, records);
         continue;
       }
@@ -165,7 +172,12 @@ class StackFitter {
       KernelStackSpec spec = current_.spec();
       for (const FitSlot& slot : fit.slots) {
         RETURN_IF_ERROR(Place(slot, spec));
-        bound_.push_back({slot.op_kind, slot.precision, slot.tier, slot.prior});
+        model::BoundFamily bound{slot.op_kind, slot.precision, slot.tier,
+                                 slot.prior};
+        for (const std::string& precision : ServedBy(slot)) {
+          bound.precision = precision;
+          bound_.push_back(bound);
+        }
       }
       if (const auto rows = task.plans[best].foreign_expert_rows) {
         spec.fusion.foreign_expert_rows = *rows;

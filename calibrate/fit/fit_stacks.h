@@ -46,6 +46,7 @@ inline constexpr size_t kMinFitRows = 12;
 // A fit that leaves more has not found what the rows are: it is recorded, but
 // serves nothing.
 inline constexpr double kMaxSigma = 0.5;
+inline constexpr double kMaxLoss = 0.24;  // Of the mean row, about.
 
 // A stack for every device and engine version with enough rows on the fitted
 // side, apart from flagged rows; of a device's own plans, one that the others

@@ -141,10 +141,17 @@ FitSlot QuantizeSlot(const model::Device& device, model::Format format) {
   return {.op_kind = "quantize",
           .precision = std::string(model::TraitsOf(format).name),
           .prior = family,
-          .free = {{"launch_seconds", 0.6, 8},
+          .free = {{"launch_seconds", 0.6, 3},
                    {"hbm_fraction_ratio", 0.4, 6},
                    {"l2_feed_bytes_per_second", 0.6, 8}}};
 }
+
+// What a library chooses from.
+enum class Choice {
+  kAll,
+  kNoSplit,
+  kFew,  // A few tiles by the number of rows.
+};
 
 bool SplitsNothing(const model::TiledGemmFamily& family) {
   return family.splits.size() == 1;
@@ -168,9 +175,12 @@ std::vector<FitPlan> GemmPlans(const model::Device& device,
     model::TiledGemmFamily family = GemmPrior(device);
     family.facts.id = absl::StrCat("gemm-", name, "-tiled");
     const bool narrow = model::IsLowPrecision(input);
-    for (const bool splits : {true, false}) {
-      if (!splits) family.splits = {1};
-      if (!splits && !narrow && !widens) continue;
+    for (const Choice choice : {Choice::kAll, Choice::kNoSplit, Choice::kFew}) {
+      if (choice != Choice::kAll && !narrow && !widens) continue;
+      if (choice != Choice::kAll) family.splits = {1};
+      if (choice == Choice::kFew) {
+        family.tiles = {{64, 64}, {64, 128}, {128, 128}};
+      }
       FitPlan plan;
       plan.name = absl::StrCat("gemm ", name);
       plan.slots.push_back({.op_kind = "plain_gemm",

@@ -2,6 +2,7 @@
 
 #include "calibrate/fit/collective_plan.h"
 #include "calibrate/fit/decode_plan.h"
+#include "calibrate/fit/elementwise_plan.h"
 #include "calibrate/fit/expert_plan.h"
 #include "calibrate/fit/gemm_plan.h"
 #include "calibrate/fit/prefill_plan.h"
@@ -23,9 +24,9 @@ struct TablePlans {
 // In the order of fitting.
 constexpr TablePlans kPlans[] = {
     {"gemm", &GemmPlans},
+    {"elementwise_norm", &ElementwisePlans},
     {"attention_decode", &DecodePlans},
     {"attention_prefill", &PrefillPlans},
-    {"attention_mixed_batch", &MixedPlans},
     {"mla", &LatentPlans},
     {"collectives", &CollectivePlans},
     {"grouped_gemm_moe", &ExpertPlans},

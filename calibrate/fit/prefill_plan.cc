@@ -213,12 +213,6 @@ std::vector<FitPlan> PrefillPlans(const model::Device& device,
                  FreeOfPrefill());
 }
 
-std::vector<FitPlan> MixedPlans(const model::Device& device,
-                                const MeasuredCase& measured) {
-  if (!HasOneCall(device, measured)) return {};
-  return PrefillPlans(device, measured);
-}
-
 std::vector<FitPlan> LatentPrefillPlans(const model::Device& device,
                                         const MeasuredCase& measured) {
   absl::string_view slice = measured.slice;

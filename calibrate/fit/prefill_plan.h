@@ -23,10 +23,6 @@ std::vector<FreeParameter> FreeOfPrefill();
 // kernel.
 std::vector<FitPlan> PrefillPlans(const model::Device& device,
                                   const MeasuredCase& measured);
-// Of the table "attention_mixed_batch", rows of engines that have one call for
-// it: their plan is that of their prompts.
-std::vector<FitPlan> MixedPlans(const model::Device& device,
-                                const MeasuredCase& measured);
 // Of the table "mla", slices "prefill bf16" and "prefill bf16 kv fp8".
 std::vector<FitPlan> LatentPrefillPlans(const model::Device& device,
                                         const MeasuredCase& measured);

@@ -78,17 +78,17 @@ TEST_F(PrefillPlanTest, OnlyTheEnginesOwnKernels) {
       LatentPrefillPlans(device, Row("SGLang", "prefill bf16")).empty());
 }
 
-// Mixed batches join the fit of prompts where one call serves both.
-TEST_F(PrefillPlanTest, MixedBatchesOfOneCall) {
+// Decodes beside prompts are part of the prompts' kernel where one call serves
+// both.
+TEST_F(PrefillPlanTest, OneCallForMixedBatches) {
   const model::Device& graphics = profile("rtx-pro-6000").device();
-  const auto mixed = MixedPlans(graphics, Row("vLLM", "bf16"));
-  const auto prompts = PrefillPlans(graphics, Row("vLLM", "bf16"));
-  ASSERT_EQ(mixed.size(), prompts.size());
-  EXPECT_EQ(mixed[0].name, prompts[0].name);
-  EXPECT_EQ(FamilyOf(mixed[0]).decodes_as_prompts, 1);
-  EXPECT_TRUE(MixedPlans(graphics, Row("TensorRT-LLM", "bf16")).empty());
+  EXPECT_EQ(FamilyOf(PrefillPlans(graphics, Row("vLLM", "bf16"))[0])
+                .decodes_as_prompts,
+            1);
+  EXPECT_EQ(FamilyOf(PrefillPlans(graphics, Row("TensorRT-LLM", "bf16"))[0])
+                .decodes_as_prompts,
+            0);
   const model::Device& hopper = profile("h100-sxm").device();
-  EXPECT_TRUE(MixedPlans(hopper, Row("vLLM", "bf16")).empty());
   EXPECT_EQ(
       FamilyOf(PrefillPlans(hopper, Row("vLLM", "bf16"))[0]).decodes_as_prompts,
       0);

@@ -9,6 +9,7 @@
 #include "calibrate/tables/collective_cases.h"
 #include "calibrate/tables/csv.h"
 #include "calibrate/tables/decode_cases.h"
+#include "calibrate/tables/elementwise_cases.h"
 #include "calibrate/tables/exchange_cases.h"
 #include "calibrate/tables/gemm_cases.h"
 #include "calibrate/tables/mixed_cases.h"
@@ -28,6 +29,7 @@ struct KnownTable {
 // A table whose columns hold those of another comes before it.
 constexpr KnownTable kTables[] = {
     {"gemm", "m,n,k,dtype_weight", &ReadGemmCases},
+    {"elementwise_norm", "op,rows,cols,dtype_out", &ReadElementwiseCases},
     {"mla", "op,kv_lora_rank,rope_dim", &ReadMlaCases},
     {"attention_prefill", "q_len,kv_len,kv_heads,head_dim,causal",
      &ReadPrefillCases},

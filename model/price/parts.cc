@@ -244,7 +244,10 @@ Parts PrefillParts(const Op& op, const ResolvedHardware& hardware) {
     const TiledPrefillFamily* family =
         fine.tiled_prefill.For(static_cast<size_t>(shape->kv_cache));
     if (family != nullptr && shape->fused) {
-      return TiledPrefillParts(op, *shape, *family, hardware);
+      Parts parts = TiledPrefillParts(op, *shape, *family, hardware);
+      // Fitted on 16-bit arithmetic, whatever the cache holds.
+      parts.extrapolated |= IsLowPrecision(shape->input);
+      return parts;
     }
   }
   if (const auto* shape = std::get_if<LatentAttentionShape>(&op.shape)) {
