@@ -42,13 +42,13 @@ same ones for every device and engine. Written by `scripts/accuracy.sh`.
 - **in range**: of those rows, the share measured between p10 and p90.
 - **roofline**: the MAPE of max(FLOP / peak, bytes / bandwidth) on the same rows;
   of collectives, of bytes on the wire / link bandwidth.
-- **all rows**: the MAPE of all answered rows, which the column rows counts.
-- **tier**: `calibrated` where a stack was fitted to this device and software,
-  `transferred` where one was carried over, `spec` where datasheet and defaults
-  answer.
+- **all rows**: the MAPE of all answered rows, those beyond the target's too.
+- **target**: of the mean, but of the median for experts.
+- By table and device: means over the slices, by their rows.
 TEXT
-  "$mansard" validate -o md \
-    --measured "$(IFS=, && printf '%s' "${tables[*]}")"
+  "$mansard" validate -o csv \
+    --measured "$(IFS=, && printf '%s' "${tables[*]}")" |
+    python3 "$repository/scripts/lib/accuracy_report.py"
 } >"$scratch/accuracy.md"
 mkdir -p "$repository/docs"
 cp "$scratch/accuracy.md" "$repository/docs/accuracy.md"

@@ -29,7 +29,8 @@ TEST(ElementwiseCases, OpsMoveWhatTheTableSays) {
   // 2 x columns in, columns out.
   EXPECT_DOUBLE_EQ((*ops(1))[0].work.activations().value(), 3 * 8192.0);
   EXPECT_FALSE(ops(2).has_value());
-  EXPECT_DOUBLE_EQ((*ops(3))[0].work.activations().value(), 8192.0 + 4096.0);
+  // And a scale of the tensor, in fp32.
+  EXPECT_DOUBLE_EQ((*ops(3))[0].work.activations().value(), 8192.0 + 4096 + 4);
   EXPECT_EQ((*cases)[0].slice, "fused_add_rmsnorm bf16");
   EXPECT_EQ(UseOfSlice((*cases)[1].slice), model::ElementwiseUse::kActivation);
   EXPECT_FALSE(UseOfSlice((*cases)[2].slice).has_value());
