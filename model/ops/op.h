@@ -213,6 +213,8 @@ struct Work {
   Bytes message;  // Collectives: the buffer that is reduced or gathered.
 
   Bytes activations() const { return activations_in + activations_out; }
+
+  bool operator==(const Work&) const = default;
 };
 
 // `batch` times [m, k] x [n, k]^T -> [m, n], each with weights of its own.
@@ -225,6 +227,8 @@ struct GemmShape {
   Format weights = Format::kBf16;
   Format output = Format::kBf16;
   Format compute = Format::kBf16;
+
+  bool operator==(const GemmShape&) const = default;
 };
 
 // `rows` token-expert pairs spread over experts that each hold [n, k] weights.
@@ -239,6 +243,8 @@ struct GroupedGemmShape {
   Format output = Format::kBf16;
   Format compute = Format::kBf16;
   bool even = false;  // Each distinct expert sees as many rows.
+
+  bool operator==(const GroupedGemmShape&) const = default;
 };
 
 struct AttentionShape {
@@ -260,6 +266,8 @@ struct AttentionShape {
   int value_size() const {
     return value_head_size == 0 ? head_size : value_head_size;
   }
+
+  bool operator==(const AttentionShape&) const = default;
 };
 
 // Decode, and prompts whose positions an indexer chose: on latent vectors
@@ -278,6 +286,8 @@ struct LatentAttentionShape {
 
   int key_head_size() const { return nope_head_size + rope_head_size; }
   bool absorbed() const { return top_k != 0 || group.role == Role::kDecode; }
+
+  bool operator==(const LatentAttentionShape&) const = default;
 };
 
 // Over a window of positions and over compressed entries; one head is key and
@@ -292,6 +302,8 @@ struct CompressedAttentionShape {
   bool fused = true;
   Format input = Format::kBf16;
   Format kv_cache = Format::kBf16;
+
+  bool operator==(const CompressedAttentionShape&) const = default;
 };
 
 // Scores of cached index keys, one head of them, by `heads` query heads.
@@ -303,6 +315,8 @@ struct IndexShape {
   int64_t top_k = 0;  // Kept of each token's.
   Format input = Format::kBf16;
   Format kv_cache = Format::kBf16;
+
+  bool operator==(const IndexShape&) const = default;
 };
 
 // A state of key_size x value_size a head, updated by each new token.
@@ -315,6 +329,8 @@ struct RecurrentShape {
   int value_size = 0;
   Format input = Format::kBf16;
   Format state = Format::kBf16;
+
+  bool operator==(const RecurrentShape&) const = default;
 };
 
 // rows x columns elements.
@@ -325,6 +341,8 @@ struct ElementwiseShape {
   std::optional<Format> made = std::nullopt;  // Of the result, if another.
   // Of experts' weights, inside a layer of them.
   std::optional<Format> experts = std::nullopt;
+
+  bool operator==(const ElementwiseShape&) const = default;
 };
 
 // How a collective is done. Only a wish: where neither the stack nor the ranks
@@ -346,6 +364,8 @@ struct CollectiveShape {
   CollectiveAlgorithm algorithm = CollectiveAlgorithm::kAuto;
 
   int nodes() const { return node_ranks == 0 ? 1 : ranks / node_ranks; }
+
+  bool operator==(const CollectiveShape&) const = default;
 };
 
 // Kernels for few tokens and for many. Only a wish, as of collectives.
@@ -367,11 +387,15 @@ struct ExchangeShape {
   ExchangeKernels kernels = ExchangeKernels::kAuto;
 
   int nodes() const { return node_ranks == 0 ? 1 : ranks / node_ranks; }
+
+  bool operator==(const ExchangeShape&) const = default;
 };
 
 struct HostShape {
   int64_t requests = 0;
   int64_t prefill_tokens = 0;
+
+  bool operator==(const HostShape&) const = default;
 };
 
 struct Op {

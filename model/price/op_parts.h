@@ -1,5 +1,5 @@
 // What an op keeps busy, before its parts are put together. Internal to
-// model/price.
+// model/price, but for OpPricer's member.
 #pragma once
 
 #include "model/base/units.h"

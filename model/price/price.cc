@@ -205,6 +205,10 @@ void PriceAll(const OpList& ops, const HardwareView& hardware,
   AddEagerLaunches(ops, hardware.stack.spec().host, times);
 }
 
+Seconds OpPricer::Estimate(const Op& op) const {
+  return EstimateOf(op, hardware_);
+}
+
 Seconds SumOfEstimates(const OpList& ops, const HardwareView& hardware) {
   const ResolvedHardware resolved(hardware);
   EagerLaunches eager(hardware.stack.spec().host);

@@ -16,6 +16,7 @@
 #include "model/hardware/kernel_stack.h"
 #include "model/ops/op.h"
 #include "model/price/hardware_view.h"
+#include "model/price/op_parts.h"
 #include "model/price/resource.h"
 #include "model/price/traffic.h"
 
@@ -53,6 +54,18 @@ void PriceAll(const OpList& ops, const HardwareView& hardware,
 // What PriceAll's estimates add up to over all repeats, bit for bit as
 // Aggregate adds them, and nothing else of them. Allocates nothing.
 Seconds SumOfEstimates(const OpList& ops, const HardwareView& hardware);
+
+// Prices single ops on hardware that is looked up once. The view's parts
+// outlive it. Immutable; may be shared between threads.
+class OpPricer {
+ public:
+  explicit OpPricer(const HardwareView& hardware) : hardware_(hardware) {}
+  // Price(op).estimate, bit for bit. Allocates nothing.
+  Seconds Estimate(const Op& op) const;
+
+ private:
+  ResolvedHardware hardware_;
+};
 
 // Compulsory work at datasheet rates, everything overlapped: max over tensor
 // units, HBM, L2 and link. HBM carries weights, KV and the activations of ops

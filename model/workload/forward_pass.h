@@ -31,6 +31,8 @@ struct RequestGroup {
   bool computes_encoder() const {
     return role == Role::kPrefill && prior_tokens == 0 && encoder_tokens > 0;
   }
+
+  bool operator==(const RequestGroup&) const = default;
 };
 
 // Two, of prompts and of decodes, are what most passes have: they need no
