@@ -48,16 +48,27 @@ class TimeCurve::Builder {
     return std::abs(line - node.time) <= kTolerance * node.time;
   }
 
-  // Nodes after `begin`, `end` included. Of equal steps between the two, an odd
-  // number shows in the middle and twice an odd number at the quarters; tiles
-  // that begin at multiples always make an odd number.
-  void Fill(const Node& begin, const Node& end) {
+  // The line meets the time at every eighth. Of equal steps between the two, an
+  // odd number shows in the middle already; tiles that begin at multiples
+  // always make an odd number.
+  bool IsStraight(const Node& begin, const Node& middle,
+                  const Node& end) const {
+    if (!IsOnLine(middle, begin, end)) return false;
     const int64_t length = end.x - begin.x;
-    if (length > 1) {
+    for (const int eighth : {2, 6, 1, 3, 5, 7}) {
+      const int64_t x = begin.x + length * eighth / 8;
+      if (x > begin.x && x != middle.x && !IsOnLine(At(x), begin, end)) {
+        return false;
+      }
+    }
+    return true;
+  }
+
+  // Nodes after `begin`, `end` included.
+  void Fill(const Node& begin, const Node& end) {
+    if (end.x - begin.x > 1) {
       const Node middle = At((begin.x + end.x) / 2);
-      if (!IsOnLine(middle, begin, end) ||
-          (length >= 4 && (!IsOnLine(At(begin.x + length / 4), begin, end) ||
-                           !IsOnLine(At(end.x - length / 4), begin, end)))) {
+      if (!IsStraight(begin, middle, end)) {
         Split(begin, middle, end);
         return;
       }

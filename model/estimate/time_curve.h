@@ -13,8 +13,8 @@ namespace mansard::model {
 // Every number up to kEach is a node. Beyond, nodes are at both sides of the
 // multiples of 64 (of the largest power of two within a 64th of the number,
 // where that is more): there tiles of rows begin. Between two nodes the time is
-// a straight line; where it is not within kTolerance of it in the middle and at
-// both quarters, the halves get nodes of their own: a step, wherever it is,
+// a straight line; where it is not within kTolerance of it at every eighth of
+// the way, the halves get nodes of their own: a step, wherever it is,
 // ends between neighbours. At a node the time is exact. Immutable; may be
 // shared between threads.
 class TimeCurve {
