@@ -52,6 +52,11 @@ int64_t CostOf(const v1::EstimateRequest& request) {
   // Each stage is timed alone, and its memory counted.
   const int64_t stages = request.target().parallelism().pipeline_size();
   if (stages > 1) cost += stages * 2 * (kEstimateCost + groups * kGroupCost);
+  // Sent layer by layer, once more.
+  if (request.target().kv_transfer().layer_wise()) {
+    cost +=
+        std::max(stages, int64_t{1}) * (kEstimateCost + groups * kGroupCost);
+  }
   return cost + InlineCost(request.target());
 }
 

@@ -5,6 +5,7 @@ namespace {
 
 constexpr char kEstimation[] = "mansard.v1.EstimationService";
 constexpr char kCatalog[] = "mansard.v1.CatalogService";
+constexpr char kPlanning[] = "mansard.v1.PlanningService";
 
 }  // namespace
 
@@ -30,6 +31,8 @@ MethodNames NamesOf(Method method) {
       return {kCatalog, "GetHardwareProfile"};
     case Method::kListHardwareProfiles:
       return {kCatalog, "ListHardwareProfiles"};
+    case Method::kPlanKvTransfer:
+      return {kPlanning, "PlanKvTransfer"};
   }
   return {"", ""};
 }

@@ -14,8 +14,9 @@ enum class Method {
   kImportHuggingFaceConfig,
   kGetHardwareProfile,
   kListHardwareProfiles,
+  kPlanKvTransfer,
 };
-inline constexpr int kMethodCount = 10;
+inline constexpr int kMethodCount = 11;
 
 struct MethodNames {
   const char* service;

@@ -69,6 +69,7 @@ struct Server::Parts {
   ServerEnv env;
   EstimationServiceImpl estimation{env};
   CatalogServiceImpl catalog{env};
+  PlanningServiceImpl planning{env};
   std::unique_ptr<MetricsHttp> metrics_http;
   int port = 0;
   std::unique_ptr<grpc::Server> grpc_server;
@@ -98,6 +99,7 @@ absl::Status Server::Parts::StartGrpc() {
   ApplyLimits(options, builder);
   builder.RegisterService(&estimation);
   builder.RegisterService(&catalog);
+  builder.RegisterService(&planning);
   bool on_port = false;
   if (!options.listen_address.empty()) {
     ASSIGN_OR_RETURN(const ListenAddress address,
@@ -127,7 +129,8 @@ void Server::Parts::SetServing(bool serving) {
   grpc::HealthCheckServiceInterface* const health =
       grpc_server->GetHealthCheckService();
   for (const char* service : {v1::EstimationService::service_full_name(),
-                              v1::CatalogService::service_full_name()}) {
+                              v1::CatalogService::service_full_name(),
+                              v1::PlanningService::service_full_name()}) {
     health->SetServingStatus(service, serving);
   }
 }

@@ -26,6 +26,7 @@ using ::testing::HasSubstr;
 
 constexpr char kEstimation[] = "mansard.v1.EstimationService";
 constexpr char kCatalog[] = "mansard.v1.CatalogService";
+constexpr char kPlanning[] = "mansard.v1.PlanningService";
 
 v1::EstimateRequest Decode(const std::string& model,
                            const std::string& hardware, int requests) {
@@ -85,7 +86,7 @@ TEST(Server, OnlyLoopbackIsAccepted) {
 
 TEST(Server, HealthIsPerService) {
   TestServer server;
-  for (const char* service : {"", kEstimation, kCatalog}) {
+  for (const char* service : {"", kEstimation, kCatalog, kPlanning}) {
     EXPECT_EQ(CheckHealth(server.channel(), service), Serving::kServing)
         << service;
   }
@@ -100,6 +101,7 @@ TEST(Server, ReflectionListsTheServices) {
   const std::vector<std::string> services = ReflectedServices(server.channel());
   EXPECT_THAT(services, Contains(kEstimation));
   EXPECT_THAT(services, Contains(kCatalog));
+  EXPECT_THAT(services, Contains(kPlanning));
 }
 
 TEST(Server, HttpPagesAnswer) {

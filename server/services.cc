@@ -4,6 +4,7 @@
 #include "server/handlers/catalog.h"
 #include "server/handlers/estimation.h"
 #include "server/handlers/kernel.h"
+#include "server/handlers/kv_transfer.h"
 #include "server/handlers/roofline.h"
 #include "server/rpc.h"
 
@@ -45,6 +46,17 @@ Reactor* EstimationServiceImpl::ExplainRoofline(
     v1::ExplainRooflineResponse* response) {
   return RunUnary(env_, Method::kExplainRoofline, CallClass::kHeavy,
                   &server::ExplainRoofline, context, request, response);
+}
+
+PlanningServiceImpl::PlanningServiceImpl(ServerEnv& env) : env_(env) {
+  SetMessageAllocatorFor_PlanKvTransfer(&plan_kv_transfer_messages_);
+}
+
+Reactor* PlanningServiceImpl::PlanKvTransfer(
+    Context* context, const v1::PlanKvTransferRequest* request,
+    v1::PlanKvTransferResponse* response) {
+  return RunUnary(env_, Method::kPlanKvTransfer, CallClass::kHeavy,
+                  &server::PlanKvTransfer, context, request, response);
 }
 
 CatalogServiceImpl::CatalogServiceImpl(ServerEnv& env) : env_(env) {

@@ -3,6 +3,7 @@
 
 #include "mansard/v1/catalog_service.grpc.pb.h"
 #include "mansard/v1/estimation_service.grpc.pb.h"
+#include "mansard/v1/planning_service.grpc.pb.h"
 #include "server/arena_messages.h"
 #include "server/env.h"
 
@@ -38,6 +39,21 @@ class EstimationServiceImpl final
       estimate_kernel_messages_;
   ArenaMessages<v1::ExplainRooflineRequest, v1::ExplainRooflineResponse>
       explain_roofline_messages_;
+};
+
+class PlanningServiceImpl final : public v1::PlanningService::CallbackService {
+ public:
+  explicit PlanningServiceImpl(ServerEnv& env);
+
+  grpc::ServerUnaryReactor* PlanKvTransfer(
+      grpc::CallbackServerContext* context,
+      const v1::PlanKvTransferRequest* request,
+      v1::PlanKvTransferResponse* response) override;
+
+ private:
+  ServerEnv& env_;
+  ArenaMessages<v1::PlanKvTransferRequest, v1::PlanKvTransferResponse>
+      plan_kv_transfer_messages_;
 };
 
 class CatalogServiceImpl final : public v1::CatalogService::CallbackService {

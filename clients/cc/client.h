@@ -10,6 +10,7 @@
 #include "grpcpp/client_context.h"
 #include "mansard/v1/catalog_service.grpc.pb.h"
 #include "mansard/v1/estimation_service.grpc.pb.h"
+#include "mansard/v1/planning_service.grpc.pb.h"
 
 namespace mansard::client {
 
@@ -28,6 +29,7 @@ class Client {
 
   v1::EstimationService::Stub& estimation() const { return *estimation_; }
   v1::CatalogService::Stub& catalog() const { return *catalog_; }
+  v1::PlanningService::Stub& planning() const { return *planning_; }
   const std::shared_ptr<grpc::Channel>& channel() const { return channel_; }
 
  private:
@@ -35,6 +37,7 @@ class Client {
   absl::Time deadline_;
   std::unique_ptr<v1::EstimationService::Stub> estimation_;
   std::unique_ptr<v1::CatalogService::Stub> catalog_;
+  std::unique_ptr<v1::PlanningService::Stub> planning_;
 };
 
 }  // namespace mansard::client

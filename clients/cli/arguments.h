@@ -20,6 +20,7 @@ enum class Command {
   kKernelCollective,
   kKernelElementwise,
   kRoofline,
+  kKv,
   kModelImport,
   kModelList,
   kModelGet,
@@ -67,6 +68,10 @@ struct EstimateFlags {
   std::string activations_of = "";
   std::string kv = "";
   std::string state = "";
+  // Where the prompts' keys and values go; empty: they stay.
+  std::string kv_to = "";
+  std::optional<int64_t> kv_nics = std::nullopt;
+  bool kv_layer_wise = false;
   std::string routing = "";
   bool unfused = false;
   bool require_fit = false;
@@ -107,6 +112,16 @@ struct KernelFlags {
   std::optional<int64_t> fused = std::nullopt;
 };
 
+// What `mansard kv` takes beside a target.
+struct KvFlags {
+  std::optional<int64_t> tokens = std::nullopt;
+  std::optional<int64_t> cached = std::nullopt;
+  std::optional<int64_t> nics = std::nullopt;
+  std::string from = "";  // Separated by commas.
+  std::string storage_bandwidth = "";
+  std::string storage_latency = "";
+};
+
 // Of `mansard validate`, as typed: RunValidate checks them.
 struct ValidateFlags {
   std::string measured = "";  // Files, separated by commas.
@@ -129,6 +144,7 @@ struct Arguments {
   bool fail_if_infeasible = false;
   EstimateFlags estimate;
   KernelFlags kernel;
+  KvFlags kv;
   ValidateFlags validate;
   // Roofline: whose bytes the intensities count.
   std::string level;

@@ -62,6 +62,25 @@ const std::vector<CountFlag>& LayoutFlags() {
   return *kFlags;
 }
 
+const std::vector<CountFlag>& SendFlags() {
+  static const auto* const kFlags = new std::vector<CountFlag>{
+      {"--kv-nics", &EstimateFlags::kv_nics, kMax32, true,
+       "NICs that the ranks of a request use (default: one each)"},
+  };
+  return *kFlags;
+}
+
+const std::vector<KvCount>& KvCounts() {
+  static const auto* const kFlags = new std::vector<KvCount>{
+      {"--tokens", &KvFlags::tokens, kMax64, false, "Tokens of the prefix"},
+      {"--cached", &KvFlags::cached, kMax64, false,
+       "Of them, cached where they are needed (default 0)"},
+      {"--nics", &KvFlags::nics, kMax32, true,
+       "NICs that the ranks use together, for rdma (default: one each)"},
+  };
+  return *kFlags;
+}
+
 CommandTree::CommandTree() : root_(help::kRoot) {
   root_.name("mansard");
   root_.footer(help::kRootFooter);
@@ -71,6 +90,7 @@ CommandTree::CommandTree() : root_(help::kRoot) {
   AddEstimate();
   AddKernels();
   AddRoofline();
+  AddKv();
   AddModelAndHardware();
   AddValidate();
   AddLeaf(
@@ -167,19 +187,14 @@ void CommandTree::AddUnfused(CLI::App* app, const char* group) {
       ->group(group);
 }
 
-void CommandTree::AddPass(CLI::App* app) {
+void CommandTree::AddModel(CLI::App* app) {
   AddText(app, "--model", arguments_.estimate.model,
           "An id, or a config.json, its folder, or a graph's textproto",
           "MODEL", "What runs where");
   AddHardwareFlags(app);
-  AddText(app, "--phase", raw_.phase, "prefill, decode or mixed", "PHASE",
-          "Work");
-  AddCounts(app, WorkFlags(), "Work");
-  AddCounts(app, DraftFlags(), "Work");
-  app->add_option("--acceptance", raw_.acceptance,
-                  "Share of drafts that are accepted, 0 to 1 (no default)")
-      ->type_name("RATE")
-      ->group("Work");
+}
+
+void CommandTree::AddLayoutAndFormats(CLI::App* app) {
   AddCounts(app, LayoutFlags(), "Layout (default 1 each)");
   constexpr const char* kFormats = "Formats (default: the model's own)";
   AddFormats(app, kFormats);
@@ -188,6 +203,30 @@ void CommandTree::AddPass(CLI::App* app) {
           "CLASS=FORMAT,...", kFormats);
   AddText(app, "--activations-of", arguments_.estimate.activations_of,
           "The same, over --activations", "CLASS=FORMAT,...", kFormats);
+}
+
+void CommandTree::AddSending(CLI::App* app) {
+  const char* group = "Prefill and decode apart";
+  AddText(app, "--kv-to", arguments_.estimate.kv_to,
+          "Link to the pool that decodes: rdma, nvlink or pcie", "LINK", group);
+  AddCounts(app, SendFlags(), group);
+  app->add_flag("--kv-layer-wise", arguments_.estimate.kv_layer_wise,
+                "Each layer is sent while later ones are computed")
+      ->group(group);
+}
+
+void CommandTree::AddPass(CLI::App* app) {
+  AddModel(app);
+  AddText(app, "--phase", raw_.phase, "prefill, decode or mixed", "PHASE",
+          "Work");
+  AddCounts(app, WorkFlags(), "Work");
+  AddCounts(app, DraftFlags(), "Work");
+  app->add_option("--acceptance", raw_.acceptance,
+                  "Share of drafts that are accepted, 0 to 1 (no default)")
+      ->type_name("RATE")
+      ->group("Work");
+  AddLayoutAndFormats(app);
+  AddSending(app);
   AddRouting(app, "What if");
   AddUnfused(app, "What if");
   app->add_flag("--require-fit", arguments_.estimate.require_fit,
@@ -220,6 +259,25 @@ void CommandTree::AddRoofline() {
   AddText(app, "--level", arguments_.level,
           "Whose bytes intensities count: hbm (default) or l2", "LEVEL",
           "Answer");
+}
+
+void CommandTree::AddKv() {
+  CLI::App* app = AddCommand(
+      &root_, "kv", "Recompute a prefix, or fetch its keys and values?",
+      help::kKvFooter);
+  AddLeaf(app, Command::kKv, false);
+  AddModel(app);
+  KvFlags& flags = arguments_.kv;
+  const char* group = "The prefix";
+  AddCounts(app, KvCounts(), group);
+  AddText(app, "--from", flags.from,
+          "Where it is: hbm, host, nvlink, rdma, storage", "SOURCE,...", group);
+  AddText(app, "--storage-bandwidth", flags.storage_bandwidth,
+          "Of storage, all devices together: 10GB/s (no default)", "RATE",
+          group);
+  AddText(app, "--storage-latency", flags.storage_latency,
+          "Of storage, to the first byte: 200us (no default)", "TIME", group);
+  AddLayoutAndFormats(app);
 }
 
 void CommandTree::AddModelAndHardware() {

@@ -25,10 +25,15 @@ struct CountOf {
 };
 using CountFlag = CountOf<EstimateFlags>;
 using KernelCount = CountOf<KernelFlags>;
+using KvCount = CountOf<KvFlags>;
 const std::vector<CountFlag>& WorkFlags();
 // Of a model's pass; a kernel has none.
 const std::vector<CountFlag>& DraftFlags();
 const std::vector<CountFlag>& LayoutFlags();
+// Of an estimate whose prompts' keys and values go to another pool.
+const std::vector<CountFlag>& SendFlags();
+// Of `mansard kv`.
+const std::vector<KvCount>& KvCounts();
 // A command of `mansard kernel`.
 struct KernelCommand {
   Command command;
@@ -78,14 +83,18 @@ class CommandTree {
   void AddGlobalFlags();
   void AddEstimate();
   void AddRoofline();
+  void AddKv();
   void AddKernels();
   void AddKernel(CLI::App* parent, const KernelCommand& kernel);
   void AddHardwareFlags(CLI::App* app);
   void AddFormats(CLI::App* app, const char* group);
   void AddRouting(CLI::App* app, const char* group);
   void AddUnfused(CLI::App* app, const char* group);
+  void AddModel(CLI::App* app);
+  void AddLayoutAndFormats(CLI::App* app);
   // Model, hardware, pass, layout, formats.
   void AddPass(CLI::App* app);
+  void AddSending(CLI::App* app);
   template <class Flags>
   void AddCounts(CLI::App* app, const std::vector<CountOf<Flags>>& flags,
                  const char* group) {

@@ -12,14 +12,15 @@ inline constexpr char kRootFooter[] =
   mansard estimate --model llama-3.1-8b --hardware h100-sxm --phase decode --context 4096
   mansard kernel gemm --m 64 --n 6144 --k 4096 --hardware h100-sxm
   mansard roofline --model llama-3.1-8b --hardware h100-sxm --phase decode --context 4096
+  mansard kv --model llama-3.1-8b --hardware h100-sxm --tokens 8192 --from host,rdma
   mansard model import ./my-model/config.json
   mansard hardware get h100-sxm
   mansard validate --measured kernels.csv
 
 -o csv prints one table, with units in its header and numbers unrounded: estimate the parts (--ops:
-the ops; --waterfall alone: its rows), roofline the ops, model get and import the tensors, hardware
-get the device. Its rows of sums and their parts stand together: "step" is the sum of the parts,
-"hbm" of its three kinds of bytes. -o md prints what table does, as Markdown.
+the ops; --waterfall alone: its rows), roofline the ops, kv the sources, model get and import the
+tensors, hardware get the device. Its rows of sums and their parts stand together: "step" is the sum
+of the parts, "hbm" of its three kinds of bytes. -o md prints what table does, as Markdown.
 
 Exit codes: 0 done, 1 failed, 2 usage, 3 server unreachable or too slow, 4 infeasible (opt-in).
 Environment: MANSARD_SERVER as --server (the flag wins); NO_COLOR turns colours off.)";
@@ -33,6 +34,8 @@ costs are in the step. Only --acceptance counts a gain, as the share of drafts t
 where all before them were; it needs --tokens to be 1 + --draft-tokens.
 --encoder-tokens: positions of an encoder (image tiles times positions of one) that layers with
 cross-attention see, of every sequence; without it such layers are skipped.
+--kv-to: this pool computes prompts, another one decodes. The step then ends when that has the
+prompts' keys and values: op kv_transfer, as far as nothing hides it.
 -o json prints the answer of the service; --ops and --waterfall add their rows to it.
 -o csv prints the parts alone: with --ops the ops, with --waterfall alone the waterfall, with
 --memory alone the memory.
@@ -50,6 +53,9 @@ Examples:
   Decodes that draft a token each, of which 80 % are accepted:
     mansard estimate --model glm-4.5-air --hardware h200-sxm --tp 4 --phase decode --batch 32 \
         --context 4096 --draft-tokens 1 --acceptance 0.8
+  A prompt whose keys and values go to another pool, layer by layer:
+    mansard estimate --model llama-3.1-70b --hardware h100-sxm --tp 8 \
+        --phase prefill --context 8192 --kv-to rdma --kv-layer-wise --ops
   A model of your own, in FP8, bytes and time at every memory:
     mansard estimate --model ./config.json --hardware h100-sxm \
         --phase decode --context 1024 --weights fp8 --waterfall)";
@@ -114,6 +120,21 @@ Examples:
       --context 4096
   mansard roofline --model llama-3.1-70b --hardware h200-sxm --tp 4 --phase prefill \
       --context 8192 --level l2)";
+
+inline constexpr char kKvFooter[] =
+    R"(One request's prefix, on one instance of the model. Sources: hbm, its own memory, where nothing
+moves; host, the hosts' memory over PCIe; nvlink and rdma, another instance in the same node or in
+another; storage, which has no numbers of its own.
+floor: bytes at the rate of all links. fetch: at the rate that the kernel stack knows. exposed: of
+an instance that computes the prefix now and sends it layer by layer, what is left when it is done.
+recompute: one pass over the tokens that are not cached. fetch wins: at which lengths.
+
+Examples:
+  mansard kv --model llama-3.1-70b --hardware h100-sxm --tp 4 --tokens 8192 \
+      --from host,nvlink,rdma
+  Half of it is cached, the other half on disks; or eight NICs lead to it:
+    mansard kv --model llama-3.1-70b --hardware h100-sxm --tp 8 --tokens 8192 --cached 4096 \
+        --from rdma,storage --nics 8 --storage-bandwidth 10GB/s --storage-latency 200us)";
 
 inline constexpr char kModelGetFooter[] =
     R"(Examples:

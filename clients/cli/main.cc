@@ -36,6 +36,8 @@ absl::StatusOr<Answer> Run(const Session& session, const Arguments& arguments,
       return RunKernel(session, arguments, style);
     case Command::kRoofline:
       return RunRoofline(session, arguments, style);
+    case Command::kKv:
+      return RunKv(session, arguments, style);
     case Command::kModelImport:
       return RunModelImport(session, arguments, style);
     case Command::kModelList:

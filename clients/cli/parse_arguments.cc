@@ -170,10 +170,28 @@ absl::Status ReadEstimate(CommandTree& tree, EstimateFlags* estimate) {
   if (!phase.ok()) return phase.status();
   estimate->phase = static_cast<Phase>(*phase);
   absl::Status status = ReadAcceptance(tree, estimate);
-  for (const auto* flags : {&WorkFlags(), &DraftFlags(), &LayoutFlags()}) {
+  for (const auto* flags :
+       {&WorkFlags(), &DraftFlags(), &LayoutFlags(), &SendFlags()}) {
     if (status.ok()) status = ReadCounts(tree, *flags, estimate);
   }
   return status;
+}
+
+absl::Status ReadKv(CommandTree& tree, Arguments* arguments) {
+  const std::pair<const char*, const std::string*> required[] = {
+      {"--model", &arguments->estimate.model},
+      {"--hardware", &arguments->estimate.hardware},
+      {"--tokens", &tree.raw().counts.at("--tokens")},
+      {"--from", &arguments->kv.from}};
+  for (const auto& [name, value] : required) {
+    if (value->empty()) {
+      return UsageError(absl::StrCat(name, " is missing"),
+                        HelpHint(tree.Deepest()));
+    }
+  }
+  const absl::Status status = ReadCounts(tree, KvCounts(), &arguments->kv);
+  if (!status.ok()) return status;
+  return ReadCounts(tree, LayoutFlags(), &arguments->estimate);
 }
 
 absl::Status ReadGlobals(const RawFlags& raw, Arguments* arguments) {
@@ -262,6 +280,9 @@ absl::StatusOr<Arguments> Read(CommandTree& tree) {
     if (status.ok() && (leaf.command == Command::kEstimate ||
                         leaf.command == Command::kRoofline)) {
       status = ReadEstimate(tree, &arguments.estimate);
+    }
+    if (status.ok() && leaf.command == Command::kKv) {
+      status = ReadKv(tree, &arguments);
     }
     for (const KernelCommand& kernel : KernelCommands()) {
       if (status.ok() && leaf.command == kernel.command) {

@@ -40,6 +40,9 @@ class Aggregation {
   explicit Aggregation(const HardwareView& hardware) : hardware_(hardware) {
     SetPeaks();
   }
+  // Of ops after those of `step`.
+  Aggregation(const HardwareView& hardware, const PhaseEstimate& step)
+      : hardware_(hardware), step_(step) {}
 
   void Add(const Op& op, const OpTime& time) {
     const double n = op.repeat;
@@ -109,29 +112,31 @@ class Aggregation {
     hbm.activations += n * traffic.hbm_activations;
     Row(WaterfallRow::kL2).moved += n * traffic.l2;
     if (const auto* shape = std::get_if<CollectiveShape>(&op.shape)) {
-      AddLinks(*shape, n, traffic);
+      AddLinks(*shape, n, traffic, op.part == Part::kKvTransfer);
     }
     if (const auto* shape = std::get_if<ExchangeShape>(&op.shape)) {
-      AddLinks(*shape, n, traffic);
+      AddLinks(*shape, n, traffic, false);
     }
   }
 
   // Of ranks in one node or several: then `link` is inside the nodes.
   template <class Shape>
-  void AddLinks(const Shape& shape, double n, const Traffic& traffic) {
+  void AddLinks(const Shape& shape, double n, const Traffic& traffic,
+                bool of_cache) {
     if (shape.nodes() == 1) {
-      AddLink(shape.tier, n * traffic.link);
+      AddLink(shape.tier, n * traffic.link, of_cache);
       return;
     }
-    AddLink(shape.tier, n * traffic.network);
+    AddLink(shape.tier, n * traffic.network, of_cache);
     const Link* inside = hardware_.fabric.LinkFor(shape.node_ranks);
-    if (inside != nullptr) AddLink(inside->tier, n * traffic.link);
+    if (inside != nullptr) AddLink(inside->tier, n * traffic.link, of_cache);
   }
 
-  void AddLink(LinkTier tier, Bytes moved) {
+  // Of activations, unless an op moves what a cache holds.
+  void AddLink(LinkTier tier, Bytes moved, bool of_cache) {
     WaterfallTier& link = Row(RowOf(ResourceOf(tier)));
     link.moved += moved;
-    link.activations += moved;
+    (of_cache ? link.kv : link.activations) += moved;
   }
 
   const HardwareView& hardware_;
@@ -184,6 +189,22 @@ PhaseEstimate Aggregate(const OpList& ops, const std::vector<OpTime>& times,
   Aggregation aggregation(hardware);
   for (size_t i = 0; i < ops.size(); ++i) aggregation.Add(ops[i], times[i]);
   return aggregation.Finish(pass);
+}
+
+void AddToStep(const Op& op, const OpTime& time, const ForwardPass& pass,
+               const HardwareView& hardware, PhaseEstimate& step) {
+  const Seconds before = step.estimate;
+  const Seconds tensor_at_peak = step.model_flops_utilization * before;
+  const Seconds hbm_at_peak = step.memory_bandwidth_utilization * before;
+  Aggregation aggregation(hardware, step);
+  aggregation.Add(op, time);
+  step = aggregation.Finish(pass);
+  // Those of a pipeline are of all its devices: they are kept as they were.
+  step.model_flops_utilization = tensor_at_peak / step.estimate;
+  step.memory_bandwidth_utilization =
+      (hbm_at_peak +
+       op.repeat * (time.traffic.hbm() / hardware.device.HbmBandwidth())) /
+      step.estimate;
 }
 
 std::string DumpEstimate(const PhaseEstimate& estimate) {

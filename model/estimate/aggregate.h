@@ -92,6 +92,10 @@ struct PhaseEstimate {
 PhaseEstimate Aggregate(const OpList& ops, const std::vector<OpTime>& times,
                         const ForwardPass& pass, const HardwareView& hardware);
 
+// The step with one more op after all others.
+void AddToStep(const Op& op, const OpTime& time, const ForwardPass& pass,
+               const HardwareView& hardware, PhaseEstimate& step);
+
 // One a prompt; one a decoding request, or as many as are expected.
 double OutputTokens(const ForwardPass& pass);
 

@@ -159,6 +159,45 @@ CacheBytes RequestCache::OfRequest(const RequestGroup& group) const {
   return bytes;
 }
 
+Bytes RequestCache::MissingOfLayer(size_t index,
+                                   const RequestGroup& group) const {
+  const LayerKind& kind = graph_.spec().layer_kinds[index];
+  const Kind& mine = kinds_[index];
+  if (!kind.attention.has_value()) return mine.state;
+  const CacheEntries held =
+      layout_.EntriesOnRank(*kind.attention, group.context());
+  const CacheEntries prior =
+      layout_.EntriesOnRank(*kind.attention, group.prior_tokens);
+  const double added =
+      std::ceil(static_cast<double>(group.new_tokens) / layout_.context());
+  const double positions = std::min(held.positions, added);
+  const double compressed = held.compressed - prior.compressed;
+  Bytes missing =
+      mine.state + (positions + compressed) * mine.entry +
+      (IsCompressed(*kind.attention) ? compressed : positions) * mine.index;
+  if (group.prior_tokens == 0) {
+    missing += static_cast<double>(group.encoder_tokens) * mine.encoder;
+  }
+  return missing;
+}
+
+Bytes RequestCache::Missing(const RequestGroup& group) const {
+  Bytes bytes;
+  for (size_t i = 0; i < kinds_.size(); ++i) {
+    bytes += static_cast<double>(CountOf(i)) * MissingOfLayer(i, group);
+  }
+  return bytes;
+}
+
+int RequestCache::LayersHeld() const {
+  int layers = 0;
+  for (const Kind& kind : kinds_) {
+    const Bytes any = kind.entry + kind.index + kind.encoder + kind.state;
+    if (any > Bytes::Zero()) layers += kind.layers;
+  }
+  return layers;
+}
+
 CacheBytes RequestCache::OfDrafts(const RequestGroup& group,
                                   const ForwardPass& pass) const {
   CacheBytes bytes;

@@ -52,6 +52,14 @@ class RequestCache {
   int CountOf(size_t kind) const { return kinds_[kind].layers; }
   // All layers of the stage.
   CacheBytes OfRequest(const RequestGroup& group) const;
+  // All layers of the stage: what a holder of the cache of the group's prior
+  // tokens lacks of one request's at its context. A window or chunk is replaced
+  // as far as new tokens reach; a state, and the encoder's positions of a first
+  // pass, as a whole. All of OfRequest, pages not included, where nothing is
+  // prior.
+  Bytes Missing(const RequestGroup& group) const;
+  // Layers of the stage that keep something of a request.
+  int LayersHeld() const;
   // The modules that draft in `pass`, for one of the group's requests when all
   // drafts are made. Zero for prompts, which the modules' runs leave out, and
   // but for the last stage.
@@ -80,6 +88,7 @@ class RequestCache {
     int layers = 0;
   };
   void SetPages(const EngineMemory& paging);
+  Bytes MissingOfLayer(size_t kind, const RequestGroup& group) const;
   // The growing cache of one layer, in pages. Precondition: there is paging,
   // and the layer has attention.
   Bytes PagedEntries(size_t kind, const CacheEntries& held,

@@ -36,6 +36,10 @@ absl::StatusOr<Target> Target::Create(const TargetSpec& spec,
                             graph != nullptr ? *graph : *spec.graph,
                             *spec.fabric, violations);
   }
+  if (spec.kv_send.has_value() && layout.has_value()) {
+    const Violations::Scope scope(violations, "kv_transfer");
+    CheckKvSend(*spec.kv_send, *layout, *spec.fabric, violations);
+  }
   if (violations.all().size() != before) {
     return absl::InvalidArgumentError("The target breaks rules.");
   }
@@ -47,6 +51,9 @@ absl::StatusOr<Target> Target::Create(const TargetSpec& spec,
                           graph->spec(), spec.hardware->device(), *spec.stack));
   for (LinkTier tier : layout->Tiers()) {
     RETURN_IF_ERROR(CheckCollectives(tier, *spec.stack));
+  }
+  if (spec.kv_send.has_value()) {
+    RETURN_IF_ERROR(CheckCollectives(spec.kv_send->tier, *spec.stack));
   }
 
   Target target(std::move(graph), spec.hardware, spec.fabric, spec.stack,
@@ -89,6 +96,11 @@ void Target::Describe(const std::vector<std::string>& of_formats) {
        LayoutAssumptions(*graph_, layout_, *fabric_, fusion_)) {
     assumptions_.push_back(std::move(assumption));
   }
+  if (spec_.kv_send.has_value()) {
+    for (std::string& assumption : KvSendAssumptions(*spec_.kv_send, *stack_)) {
+      assumptions_.push_back(std::move(assumption));
+    }
+  }
   for (std::string& assumption : AttentionAssumptions(*graph_, layout_)) {
     assumptions_.push_back(std::move(assumption));
   }
@@ -106,19 +118,26 @@ Estimate EstimatePass(const Target& target, const ForwardPass& pass) {
 
 void EstimatePass(const Target& target, const ForwardPass& pass,
                   Estimate& estimate) {
+  const HardwareView view = target.view();
   if (target.layout().pipeline() > 1) {
     estimate.phase =
         EstimatePipeline(target.setup(), pass, estimate.ops, estimate.times);
     estimate.memory = PipelineFootprint(target.setup(), pass);
-    return;
+  } else {
+    Lower(target.graph(), pass, target.layout(), target.formats(),
+          target.fusion(), estimate.ops);
+    PriceAll(estimate.ops, view, estimate.times);
+    estimate.phase = Aggregate(estimate.ops, estimate.times, pass, view);
+    estimate.memory = FootprintOf(estimate.ops, target.graph(), pass,
+                                  target.layout(), 0, target.formats(), view);
   }
-  const HardwareView view = target.view();
-  Lower(target.graph(), pass, target.layout(), target.formats(),
-        target.fusion(), estimate.ops);
-  PriceAll(estimate.ops, view, estimate.times);
-  estimate.phase = Aggregate(estimate.ops, estimate.times, pass, view);
-  estimate.memory = FootprintOf(estimate.ops, target.graph(), pass,
-                                target.layout(), 0, target.formats(), view);
+  if (!target.spec().kv_send.has_value()) return;
+  const std::optional<TimedOp> sent =
+      TimeKvSend(target.setup(), pass, *target.spec().kv_send);
+  if (!sent.has_value()) return;
+  AddToStep(sent->op, sent->time, pass, view, estimate.phase);
+  estimate.ops.push_back(sent->op);
+  estimate.times.push_back(sent->time);
 }
 
 }  // namespace mansard::model

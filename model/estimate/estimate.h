@@ -10,6 +10,7 @@
 #include "model/base/violations.h"
 #include "model/estimate/aggregate.h"
 #include "model/estimate/formats.h"
+#include "model/estimate/kv_send.h"
 #include "model/estimate/memory.h"
 #include "model/estimate/pipeline.h"
 #include "model/hardware/hardware_profile.h"
@@ -35,13 +36,16 @@ struct TargetSpec {
   std::optional<int> kv_heads;
   // What if scores went through memory?
   bool unfused_attention = false;
+  // Set: passes end with their prompts' keys and values at another pool.
+  std::optional<KvSend> kv_send = std::nullopt;
 };
 
 // A combination that was checked: every op it lowers to can be priced.
 // Immutable; may be shared between threads.
 class Target {
  public:
-  // Violations are below "parallelism", "precision", "kv_head_count".
+  // Violations are below "parallelism", "precision", "kv_head_count",
+  // "kv_transfer".
   // A format that the device or the stack cannot compute in is not a
   // violation but an error: FAILED_PRECONDITION, whose message lists the
   // supported formats; INVALID_ARGUMENT stands for `violations` not empty.

@@ -14,7 +14,11 @@ Seconds StepTimer::Estimate(const Target& target, const ForwardPass& pass) {
   }
   Lower(target.graph(), pass, target.layout(), target.formats(),
         target.fusion(), ops_, stages);
-  return SumOfEstimates(ops_, target.view());
+  const Seconds computed = SumOfEstimates(ops_, target.view());
+  if (!target.spec().kv_send.has_value()) return computed;
+  const std::optional<TimedOp> sent =
+      TimeKvSend(target.setup(), pass, *target.spec().kv_send);
+  return sent.has_value() ? computed + sent->time.estimate : computed;
 }
 
 }  // namespace mansard::model

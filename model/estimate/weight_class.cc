@@ -145,6 +145,7 @@ TensorClass ClassOf(Part part) {
     case Part::kStageTransfer:
     case Part::kStageGather:
     case Part::kSampling:
+    case Part::kKvTransfer:
     case Part::kHost:
       return TensorClass::kScale;
   }

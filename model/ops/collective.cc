@@ -57,6 +57,15 @@ Op SendReceiveOp(const CollectiveShape& shape, Bytes message) {
   return op;
 }
 
+// The sender's side: it reads its cache, and writes nothing.
+Op KvTransferOp(const CollectiveShape& shape, Bytes message) {
+  Op op{
+      .kind = OpKind::kSendReceive, .part = Part::kKvTransfer, .shape = shape};
+  op.work.message = message;
+  op.work.kv_read = message;
+  return op;
+}
+
 namespace {
 
 // Ranks that hold some of a token's experts, on average: D = R (1 - (1 -

@@ -203,6 +203,7 @@ constexpr absl::string_view kPartNames[] = {
     "stage_transfer",
     "stage_gather",
     "sampling",
+    "kv_transfer",
     "host",
 };
 static_assert(std::size(kPartNames) == static_cast<size_t>(Part::kHost) + 1,

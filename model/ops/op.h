@@ -196,6 +196,7 @@ enum class Part : uint8_t {
   kStageTransfer,  // Hidden states, to the next pipeline stage.
   kStageGather,    // Of the shares that the tensor ranks were sent.
   kSampling,
+  kKvTransfer,  // Keys and values of prompts, to the pool that decodes.
   kHost,
 };
 
@@ -362,6 +363,9 @@ struct CollectiveShape {
   LinkTier tier = LinkTier::kNvlink;  // The outermost that they span.
   int node_ranks = 0;                 // Of them in one node; 0: all.
   CollectiveAlgorithm algorithm = CollectiveAlgorithm::kAuto;
+  // Of the tier, that a sending rank has to itself; below 1 where ranks share
+  // one.
+  double links = 1;
 
   int nodes() const { return node_ranks == 0 ? 1 : ranks / node_ranks; }
 
@@ -513,6 +517,8 @@ Op ReduceScatterOp(const CollectiveShape& shape, Bytes message);
 Op AllToAllOp(const CollectiveShape& shape, Bytes message);
 // From one rank to one other, ranks = 2.
 Op SendReceiveOp(const CollectiveShape& shape, Bytes message);
+// From or to what a cache holds; between two ranks that share nothing else.
+Op KvTransferOp(const CollectiveShape& shape, Bytes message);
 Op ExpertDispatchOp(const ExchangeShape& shape);
 Op ExpertCombineOp(const ExchangeShape& shape);
 Op HostOp(const HostShape& shape);

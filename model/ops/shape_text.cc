@@ -113,7 +113,8 @@ struct ShapeToText {
   std::string operator()(const CollectiveShape& s) const {
     return absl::StrCat("ranks=", s.ranks,
                         s.nodes() == 1 ? "" : absl::StrCat("/", s.nodes()), " ",
-                        LinkTierName(s.tier), AlgorithmText(s.algorithm));
+                        LinkTierName(s.tier), AlgorithmText(s.algorithm),
+                        s.links == 1 ? "" : absl::StrCat(" links=", s.links));
   }
   std::string operator()(const ExchangeShape& s) const {
     return absl::StrCat("ranks=", s.ranks,

@@ -326,8 +326,13 @@ Parts CollectiveParts(const Op& op, const CollectiveProblem& problem,
 
 Parts CollectiveParts(const Op& op, const ResolvedHardware& hardware) {
   const auto& shape = std::get<CollectiveShape>(op.shape);
-  return CollectiveParts(op, {KindOf(op.kind), shape.ranks, op.work.message},
-                         shape, hardware);
+  // Of links side by side, each carries its part; a shared one, more.
+  Parts parts = CollectiveParts(
+      op, {KindOf(op.kind), shape.ranks, op.work.message / shape.links}, shape,
+      hardware);
+  parts.traffic.link *= shape.links;
+  parts.traffic.network *= shape.links;
+  return parts;
 }
 
 }  // namespace mansard::model

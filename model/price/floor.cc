@@ -79,10 +79,9 @@ Seconds AcrossNodes(Bytes between, Bytes all, const Link& network,
 }
 
 // Least bytes of a rank's way out: those of a collective of the nodes, of which
-// its ranks carry an equal part each. All-to-alls and sends have their own.
+// its ranks carry an equal part each. All-to-alls have their own.
 Bytes LeastBetween(const Op& op, const CollectiveShape& shape,
                    const Link& network) {
-  if (op.kind == OpKind::kSendReceive) return op.work.message;
   const double node_ranks = shape.node_ranks;
   if (op.kind == OpKind::kAllToAll) {
     return op.work.message * ((shape.ranks - node_ranks) / shape.ranks);
@@ -95,6 +94,10 @@ Bytes LeastBetween(const Op& op, const CollectiveShape& shape,
 Seconds CollectiveFloor(const Op& op, const CollectiveShape& shape,
                         const Fabric& fabric) {
   const Link& link = *fabric.FindLink(shape.tier);
+  if (op.kind == OpKind::kSendReceive) {
+    const int peers = shape.nodes() == 1 ? shape.ranks : shape.nodes();
+    return op.work.message / (link.BandwidthAmong(peers) * shape.links);
+  }
   if (shape.nodes() == 1) {
     return LeastWireBytes(op, shape, link.in_network_reduction) /
            link.BandwidthAmong(shape.ranks);

@@ -11,18 +11,6 @@
 namespace mansard::server {
 namespace {
 
-v1::Tier ToProto(model::Tier tier) {
-  switch (tier) {
-    case model::Tier::kSpec:
-      return v1::TIER_SPEC;
-    case model::Tier::kTransferred:
-      return v1::TIER_TRANSFERRED;
-    case model::Tier::kCalibrated:
-      return v1::TIER_CALIBRATED;
-  }
-  return v1::TIER_UNSPECIFIED;
-}
-
 std::string Text(absl::string_view view) { return std::string(view); }
 
 double Ratio(double part, double whole) { return whole > 0 ? part / whole : 0; }
@@ -101,6 +89,18 @@ void ToProto(const model::PipelineEstimate& pipeline,
 
 }  // namespace
 
+v1::Tier TierToProto(model::Tier tier) {
+  switch (tier) {
+    case model::Tier::kSpec:
+      return v1::TIER_SPEC;
+    case model::Tier::kTransferred:
+      return v1::TIER_TRANSFERRED;
+    case model::Tier::kCalibrated:
+      return v1::TIER_CALIBRATED;
+  }
+  return v1::TIER_UNSPECIFIED;
+}
+
 v1::Bound BoundToProto(model::Bound bound) {
   switch (bound) {
     case model::Bound::kCompute:
@@ -133,7 +133,7 @@ void ToProto(const model::Op& op, const model::OpTime& time, std::string name,
   proto.set_bound(BoundToProto(model::BoundOf(time.limiting)));
   proto.set_efficiency_ratio(Ratio(time.floor.value(), time.estimate.value()));
   if (time.family != nullptr) proto.set_kernel_family(time.family->id);
-  proto.set_tier(ToProto(time.tier));
+  proto.set_tier(TierToProto(time.tier));
   proto.set_extrapolated(time.extrapolated);
   proto.set_raised_to_floor(time.raised_to_floor);
   proto.set_advice(model::AdviceFor(op, time, device));
@@ -154,7 +154,7 @@ void ToProto(const model::Estimate& estimate, const model::Target& target,
   proto.set_serial_seconds(phase.serial.value());
   proto.set_p10_seconds(phase.p10.value());
   proto.set_p90_seconds(phase.p90.value());
-  proto.set_tier(ToProto(phase.tier));
+  proto.set_tier(TierToProto(phase.tier));
   proto.set_output_tokens_per_second(phase.output_tokens_per_second);
   proto.set_draft_seconds(phase.draft.value());
   proto.set_target_model_seconds(phase.target_model().value());

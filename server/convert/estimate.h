@@ -12,6 +12,7 @@
 namespace mansard::server {
 
 v1::Bound BoundToProto(model::Bound bound);
+v1::Tier TierToProto(model::Tier tier);
 // `name`: of the op. With the advice that follows from its time.
 void ToProto(const model::Op& op, const model::OpTime& time, std::string name,
              const model::Device& device, v1::OpEstimate& proto);

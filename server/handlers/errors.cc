@@ -34,7 +34,9 @@ std::optional<model::LinkTier> TierWithoutCollectives(
   const auto layout = model::Layout::Create(spec.parallelism, *spec.graph,
                                             *spec.fabric, violations);
   if (!layout.has_value()) return std::nullopt;
-  for (model::LinkTier tier : layout->Tiers()) {
+  std::vector<model::LinkTier> tiers = layout->Tiers();
+  if (spec.kv_send.has_value()) tiers.push_back(spec.kv_send->tier);
+  for (model::LinkTier tier : tiers) {
     if (!spec.stack->spec()
              .collectives[static_cast<size_t>(tier)]
              .has_value()) {

@@ -27,6 +27,9 @@ void RefuseModelFields(const v1::EstimateKernelRequest& request,
         target.has_model_graph() ? "model_graph" : "inline_model_graph",
         "is set; a kernel belongs to no model");
   }
+  if (target.has_kv_transfer()) {
+    violations.Add("kv_transfer", "is set; a kernel caches nothing");
+  }
   if (target.has_kv_head_count()) {
     violations.Add("kv_head_count",
                    "is set; the kernel's attention says its own");

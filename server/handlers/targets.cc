@@ -50,12 +50,30 @@ absl::StatusOr<Found<model::ModelGraph>> FindGraph(
   return found;
 }
 
+void TakeKvTransfer(const v1::KvTransfer& proto, model::TargetSpec& spec,
+                    model::Violations& violations) {
+  const model::Violations::Scope scope(violations, "kv_transfer");
+  const std::optional<model::LinkTier> tier =
+      model::ParseLinkTier(proto.tier());
+  if (!tier.has_value()) {
+    violations.Add("tier", absl::StrCat("is \"", proto.tier(),
+                                        "\"; allowed: nvlink, pcie, rdma"));
+    return;
+  }
+  spec.kv_send = {
+      .tier = *tier, .nics = std::nullopt, .layer_wise = proto.layer_wise()};
+  if (proto.nic_count() != 0) spec.kv_send->nics = proto.nic_count();
+}
+
 void TakeOptions(const v1::Target& target, model::TargetSpec& spec,
                  model::Violations& violations) {
   spec.parallelism = FromProto(target.parallelism());
   TakeFormats(target.precision(), spec, violations);
   if (target.has_kv_head_count()) spec.kv_heads = target.kv_head_count();
   spec.unfused_attention = target.unfused_attention();
+  if (target.has_kv_transfer()) {
+    TakeKvTransfer(target.kv_transfer(), spec, violations);
+  }
 }
 
 // Classes of linear layers that are not in the formats of the rest.
@@ -115,6 +133,10 @@ model::ContentHasher HasherOf(const model::Target& target,
   }
   AddLinears(target, text);
   absl::StrAppend(&text, "\nfused ", target.fusion().attention);
+  if (const std::optional<model::KvSend>& send = target.spec().kv_send) {
+    absl::StrAppend(&text, "\nkv ", model::LinkTierName(send->tier), " ",
+                    send->nics.value_or(0), " ", send->layer_wise);
+  }
   model::ContentHasher hasher;
   hasher.Add(text);
   return hasher;

@@ -109,6 +109,10 @@ std::unique_ptr<v1::CatalogService::Stub> Catalog(TestServer& server) {
   return v1::CatalogService::NewStub(server.channel());
 }
 
+std::unique_ptr<v1::PlanningService::Stub> Planning(TestServer& server) {
+  return v1::PlanningService::NewStub(server.channel());
+}
+
 std::map<std::string, Call> Methods() {
   using EstimationStub = v1::EstimationService::Stub;
   using CatalogStub = v1::CatalogService::Stub;
@@ -131,6 +135,8 @@ std::map<std::string, Call> Methods() {
        MethodOf(&Catalog, &CatalogStub::GetHardwareProfile)},
       {"CatalogService.ListHardwareProfiles",
        MethodOf(&Catalog, &CatalogStub::ListHardwareProfiles)},
+      {"PlanningService.PlanKvTransfer",
+       MethodOf(&Planning, &v1::PlanningService::Stub::PlanKvTransfer)},
   };
 }
 

@@ -38,9 +38,8 @@ void ExpectInOrder(const model::Estimate& estimate,
   EXPECT_LE(step.memory_bandwidth_utilization, 1);
 }
 
-void ExpectSumsToTheStep(const model::Estimate& estimate) {
+void ExpectTimesSumToTheStep(const model::Estimate& estimate) {
   Seconds of_ops, of_drafts, of_rows, of_bounds;
-  model::Bytes weights, kv;
   for (size_t i = 0; i < estimate.ops.size(); ++i) {
     const model::Op& op = estimate.ops[i];
     Seconds attributed;
@@ -50,8 +49,6 @@ void ExpectSumsToTheStep(const model::Estimate& estimate) {
     }
     ExpectSame(attributed.value(), estimate.times[i].estimate.value(), "op");
     (op.draft ? of_drafts : of_ops) += op.repeat * estimate.times[i].estimate;
-    weights += op.repeat * op.work.weights;
-    kv += op.repeat * (op.work.kv_read + op.work.kv_write);
   }
   const model::PhaseEstimate& step = estimate.phase;
   for (const model::WaterfallTier& row : step.waterfall) {
@@ -63,8 +60,17 @@ void ExpectSumsToTheStep(const model::Estimate& estimate) {
   ExpectSame(of_drafts.value(), step.draft.value(), "drafts");
   ExpectSame(of_rows.value(), step.estimate.value(), "rows");
   ExpectSame(of_bounds.value(), step.estimate.value(), "bounds");
+}
+
+void ExpectSumsToTheStep(const model::Estimate& estimate) {
+  ExpectTimesSumToTheStep(estimate);
+  model::Bytes weights, kv;
+  for (const model::Op& op : estimate.ops) {
+    weights += op.repeat * op.work.weights;
+    kv += op.repeat * (op.work.kv_read + op.work.kv_write);
+  }
   const auto& hbm =
-      step.waterfall[static_cast<size_t>(model::WaterfallRow::kHbm)];
+      estimate.phase.waterfall[static_cast<size_t>(model::WaterfallRow::kHbm)];
   ExpectSame(hbm.weights.value(), weights.value(), "weights");
   ExpectSame(hbm.kv.value(), kv.value(), "kv");
   ExpectSame(hbm.moved.value(),

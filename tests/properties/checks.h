@@ -15,9 +15,10 @@ void ExpectSame(double actual, double expected, const char* what);
 void ExpectInOrder(const model::Estimate& estimate,
                    const model::ModelGraph& graph);
 
-// Attributed times sum to the op's; ops, rows of the waterfall and bounds to
-// the step's; bytes at HBM are those of the ops; what drafts is the step's
-// draft time.
+// Attributed times are not negative and sum to the op's; ops, rows of the
+// waterfall and bounds to the step's; what drafts is the step's draft time.
+void ExpectTimesSumToTheStep(const model::Estimate& estimate);
+// And bytes at HBM are those of the ops: of kernels that read nothing twice.
 void ExpectSumsToTheStep(const model::Estimate& estimate);
 
 struct Times {

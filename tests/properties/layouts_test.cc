@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "gtest/gtest.h"
 #include "model/estimate/estimate.h"
 #include "model/estimate/step_time.h"
@@ -163,6 +164,78 @@ TEST(Layouts, EstimatesKeepEveryProperty) {
     }
   }
   EXPECT_GT(legal, 300);
+}
+
+// The same of every calibrated stack, on a grid of layouts and of ways to send
+// keys and values.
+TEST(Layouts, CalibratedStacksKeepEveryPropertyToo) {
+  const std::vector<std::shared_ptr<const model::ModelGraph>> kGraphs = {
+      BuildGraph(DeepSeekV3()), BuildGraph(Mixtral8x7b()),
+      Shipped().graphs.at("llama-3.1-70b")};
+  Draws draws;
+  model::StepTimer timer;
+  int calibrated = 0, sent = 0;
+  for (const auto& [id, hardware] : Shipped().profiles) {
+    for (const model::KernelStack& stack : hardware->stacks()) {
+      if (stack.spec().fine.plain_gemm.families().empty()) continue;
+      for (int draw = 0; draw < 40; ++draw) {
+        const auto& graph = kGraphs[static_cast<size_t>(draw) % kGraphs.size()];
+        model::TargetSpec spec = TargetOn(graph, hardware);
+        spec.stack = &stack;
+        spec.parallelism = draws.Next();
+        if (spec.parallelism.pipeline == 0) spec.parallelism.micro_batches = 0;
+        if (draw % 4 != 0) {
+          spec.kv_send = model::KvSend{.tier = model::LinkTier::kRdma,
+                                       .layer_wise = draw % 2 == 0};
+          if (draw % 3 == 0) spec.kv_send->nics = 1 + draw % 5;
+        }
+        model::Violations violations;
+        const auto target = model::Target::Create(spec, violations);
+        if (!target.ok()) continue;
+        ++calibrated;
+        SCOPED_TRACE(absl::StrCat(id, " ", stack.spec().id, " ",
+                                  TextOf(target->layout())));
+        for (const ForwardPass& pass : Passes()) {
+          const model::Estimate estimate = EstimatePass(*target, pass);
+          ExpectInOrder(estimate, *graph);
+          ExpectTimesSumToTheStep(estimate);
+          if (estimate.ops.back().part == model::Part::kKvTransfer) ++sent;
+          EXPECT_EQ(timer.Estimate(*target, pass).value(),
+                    estimate.phase.estimate.value());
+          if (::testing::Test::HasFailure()) return;
+        }
+      }
+    }
+  }
+  EXPECT_GT(calibrated, 100);
+  EXPECT_GT(sent, 50);
+}
+
+// The latency of an all-reduce has a law of its own: it does not shrink with
+// the ratio of bandwidths inside and between nodes. Sixteen ranks in two nodes
+// take tens of microseconds for a small message, whatever the stack.
+TEST(Layouts, SmallAllReducesAcrossNodesWaitForLatency) {
+  for (const char* id : {"a100-sxm-80gb", "h100-sxm", "h200-sxm", "b200-sxm"}) {
+    const auto& hardware = Shipped().profiles.at(id);
+    for (const model::KernelStack& stack : hardware->stacks()) {
+      SCOPED_TRACE(absl::StrCat(id, " ", stack.spec().id));
+      const model::Fabric& fabric = hardware->fabrics().front();
+      const model::HardwareView view{hardware->device(), fabric, stack};
+      const auto reduce = [&](double bytes) {
+        return Price(
+            model::AllReduceOp(
+                {.ranks = 16, .tier = model::LinkTier::kRdma, .node_ranks = 8},
+                model::Bytes::Of(bytes)),
+            view);
+      };
+      const model::OpTime small = reduce(8192);
+      EXPECT_GT(ToMicroseconds(small.estimate), 10);
+      EXPECT_LT(ToMicroseconds(small.estimate), 100);
+      EXPECT_EQ(small.limiting, model::Resource::kSync);
+      // Twice the bytes take as long.
+      EXPECT_LT(reduce(16384).estimate / small.estimate, 1.05);
+    }
+  }
 }
 
 // More devices of any kind never make a rank hold more.

@@ -11,6 +11,7 @@
 
 #include "mansard/v1/catalog_service.grpc.pb.h"
 #include "mansard/v1/estimation_service.grpc.pb.h"
+#include "mansard/v1/planning_service.grpc.pb.h"
 #include "server/server.h"
 
 namespace mansard::testing {

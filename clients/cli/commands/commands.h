@@ -19,6 +19,8 @@ absl::StatusOr<Answer> RunKernel(const Session& session,
 absl::StatusOr<Answer> RunRoofline(const Session& session,
                                    const Arguments& arguments,
                                    const Style& style);
+absl::StatusOr<Answer> RunKv(const Session& session, const Arguments& arguments,
+                             const Style& style);
 absl::StatusOr<Answer> RunModelImport(const Session& session,
                                       const Arguments& arguments,
                                       const Style& style);

@@ -179,6 +179,13 @@ void SetLinears(const EstimateFlags& flags, v1::Precision* precision) {
   }
 }
 
+// A flag of sending alone asks for it, too: the service then says what is
+// missing.
+bool SendsKv(const EstimateFlags& flags) {
+  return !flags.kv_to.empty() || flags.kv_nics.has_value() ||
+         flags.kv_layer_wise;
+}
+
 }  // namespace
 
 absl::StatusOr<v1::ExpertRouting> RoutingOf(const EstimateFlags& flags) {
@@ -268,6 +275,12 @@ void FillTarget(const EstimateFlags& flags, v1::Target* target) {
     target->set_kv_head_count(narrow(flags.kv_heads));
   }
   target->set_unfused_attention(flags.unfused);
+  if (SendsKv(flags)) {
+    v1::KvTransfer* transfer = target->mutable_kv_transfer();
+    transfer->set_tier(flags.kv_to);
+    transfer->set_nic_count(narrow(flags.kv_nics));
+    transfer->set_layer_wise(flags.kv_layer_wise);
+  }
 }
 
 std::string FlagOfField(const EstimateFlags& flags, const std::string& field) {
@@ -293,6 +306,8 @@ std::string FlagOfField(const EstimateFlags& flags, const std::string& field) {
       {"kernel_stack", "--stack", flags.stack},
       {"fabric", "--fabric", flags.fabric},
       {"kv_head_count", "--kv-heads", Shown(flags.kv_heads)},
+      {"kv_transfer.tier", "--kv-to", flags.kv_to},
+      {"kv_transfer.nic_count", "--kv-nics", Shown(flags.kv_nics)},
       {"forward_pass.drafting.draft_token_count", "--draft-tokens",
        Shown(flags.draft_tokens)},
       {"forward_pass.drafting.acceptance_rate", "--acceptance",

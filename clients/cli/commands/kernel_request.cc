@@ -175,6 +175,7 @@ absl::Status Fill(const Arguments& arguments,
     case Command::kStatus:
     case Command::kEstimate:
     case Command::kRoofline:
+    case Command::kKv:
     case Command::kModelImport:
     case Command::kModelList:
     case Command::kModelGet:

@@ -18,7 +18,8 @@ namespace mansard::cli {
 namespace {
 
 constexpr const char* kServices[] = {"mansard.v1.EstimationService",
-                                     "mansard.v1.CatalogService"};
+                                     "mansard.v1.CatalogService",
+                                     "mansard.v1.PlanningService"};
 constexpr char kServing[] = "SERVING";
 
 struct ServiceHealth {
