@@ -29,6 +29,7 @@ const std::vector<CountFlag>& WorkFlags();
 // Of a model's pass; a kernel has none.
 const std::vector<CountFlag>& DraftFlags();
 const std::vector<CountFlag>& LayoutFlags();
+const std::vector<CountFlag>& OverlapFlags();
 // A command of `mansard kernel`.
 struct KernelCommand {
   Command command;
@@ -48,6 +49,7 @@ struct RawFlags {
   std::string output = "table";
   std::string phase;
   std::string acceptance;
+  std::string overlap_efficiency;
   std::map<std::string, std::string> counts;  // By flag.
   bool version = false;
 };
@@ -84,6 +86,8 @@ class CommandTree {
   void AddFormats(CLI::App* app, const char* group);
   void AddRouting(CLI::App* app, const char* group);
   void AddUnfused(CLI::App* app, const char* group);
+  // Of steps: how kernels are launched, and what overlaps.
+  void AddStepChoices(CLI::App* app, const char* group);
   // Model, hardware, pass, layout, formats.
   void AddPass(CLI::App* app);
   template <class Flags>

@@ -35,7 +35,8 @@ where all before them were; it needs --tokens to be 1 + --draft-tokens.
 cross-attention see, of every sequence; without it such layers are skipped.
 -o json prints the answer of the service; --ops and --waterfall add their rows to it.
 -o csv prints the parts alone: with --ops the ops, with --waterfall alone the waterfall, with
---memory alone the memory.
+--memory alone the memory, with --what-if alone the what-ifs, with --sensitivity alone those.
+-o svg draws the waterfall. --what-if estimates each change for real; costs only with a price.
 
 Examples:
   One decode step of 64 sequences at 4,096 tokens each, on four devices:
@@ -50,6 +51,9 @@ Examples:
   Decodes that draft a token each, of which 80 % are accepted:
     mansard estimate --model glm-4.5-air --hardware h200-sxm --tp 4 --phase decode --batch 32 \
         --context 4096 --draft-tokens 1 --acceptance 0.8
+  What would make it faster, at prices of your own:
+    mansard estimate --model llama-3.1-70b --hardware h100-sxm --tp 8 --phase decode --batch 64 \
+        --context 4096 --what-if --sensitivity --price-per-hour h100-sxm=2.5,b200-sxm=5
   A model of your own, in FP8, bytes and time at every memory:
     mansard estimate --model ./config.json --hardware h100-sxm \
         --phase decode --context 1024 --weights fp8 --waterfall)";

@@ -1,20 +1,23 @@
 #include "model/estimate/step_time.h"
 
+#include "model/estimate/overlapped.h"
 #include "model/lower/lower.h"
 #include "model/price/price.h"
 
 namespace mansard::model {
 
-Seconds StepTimer::Estimate(const Target& target, const ForwardPass& pass) {
-  StageRepeats stages;
-  const int micro_batches = MicroBatches(target.setup(), pass);
-  if (micro_batches > 1) {
-    stages = CriticalPath(TimeStages(target.setup(), pass, ops_).slowest,
-                          micro_batches);
+Seconds StepTimer::Estimate(const PassSetup& setup, const ForwardPass& pass) {
+  if (setup.overlap.has_value() && NoOverlapReason(setup, pass).empty()) {
+    return EstimateOverlapped(setup, pass, ops_, times_).estimate;
   }
-  Lower(target.graph(), pass, target.layout(), target.formats(),
-        target.fusion(), ops_, stages);
-  return SumOfEstimates(ops_, target.view());
+  StageRepeats stages;
+  const int micro_batches = MicroBatches(setup, pass);
+  if (micro_batches > 1) {
+    stages = CriticalPath(TimeStages(setup, pass, ops_).slowest, micro_batches);
+  }
+  Lower(setup.graph, pass, setup.layout, setup.formats, setup.fusion, ops_,
+        stages);
+  return SumOfEstimates(ops_, setup.view);
 }
 
 }  // namespace mansard::model

@@ -2,6 +2,8 @@
 // times many steps (a scheduler, a search).
 #pragma once
 
+#include <vector>
+
 #include "model/estimate/estimate.h"
 #include "model/ops/op.h"
 
@@ -12,10 +14,14 @@ namespace mansard::model {
 class StepTimer {
  public:
   // EstimatePass(target, pass).phase.estimate, bit for bit.
-  Seconds Estimate(const Target& target, const ForwardPass& pass);
+  Seconds Estimate(const Target& target, const ForwardPass& pass) {
+    return Estimate(target.setup(), pass);
+  }
+  Seconds Estimate(const PassSetup& setup, const ForwardPass& pass);
 
  private:
   OpList ops_;
+  std::vector<OpTime> times_;  // Of overlap only.
 };
 
 }  // namespace mansard::model

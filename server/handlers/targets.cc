@@ -50,12 +50,38 @@ absl::StatusOr<Found<model::ModelGraph>> FindGraph(
   return found;
 }
 
+void TakeOverlap(const v1::Target::Overlap& overlap, model::TargetSpec& spec,
+                 model::Violations& violations) {
+  const model::Violations::Scope scope(violations, "overlap");
+  if (overlap.kind().empty() || overlap.kind() == "none") {
+    if (overlap.has_efficiency_ratio() || overlap.multiprocessor_count() != 0) {
+      violations.Add("kind", "is required beside the other fields: two-batch");
+    }
+    return;
+  }
+  if (overlap.kind() != "two-batch") {
+    violations.Add("kind", absl::StrCat("is \"", overlap.kind(),
+                                        "\"; allowed: two-batch, none"));
+    return;
+  }
+  spec.overlap = model::Overlap{};
+  if (overlap.has_efficiency_ratio()) {
+    spec.overlap->efficiency = overlap.efficiency_ratio();
+  }
+  spec.overlap->multiprocessors = overlap.multiprocessor_count();
+}
+
 void TakeOptions(const v1::Target& target, model::TargetSpec& spec,
                  model::Violations& violations) {
   spec.parallelism = FromProto(target.parallelism());
   TakeFormats(target.precision(), spec, violations);
   if (target.has_kv_head_count()) spec.kv_heads = target.kv_head_count();
   spec.unfused_attention = target.unfused_attention();
+  if (target.has_residual_into_norm()) {
+    spec.residual_into_norm = target.residual_into_norm();
+  }
+  if (target.has_cuda_graphs()) spec.cuda_graphs = target.cuda_graphs();
+  TakeOverlap(target.overlap(), spec, violations);
 }
 
 // Classes of linear layers that are not in the formats of the rest.
@@ -94,6 +120,20 @@ std::string SizesText(const model::Parallelism& sizes) {
                       "\nnodes ", sizes.nodes, "\nmicro ", sizes.micro_batches);
 }
 
+// What is asked for otherwise than the stack has it.
+void AddChoices(const model::TargetSpec& spec, std::string& text) {
+  if (spec.residual_into_norm.has_value()) {
+    absl::StrAppend(&text, "\nresidual into norm ", *spec.residual_into_norm);
+  }
+  if (spec.cuda_graphs.has_value()) {
+    absl::StrAppend(&text, "\ncuda graphs ", *spec.cuda_graphs);
+  }
+  if (spec.overlap.has_value()) {
+    absl::StrAppend(&text, "\noverlap ", spec.overlap->efficiency, " ",
+                    spec.overlap->multiprocessors);
+  }
+}
+
 // What the numbers depend on, graph and profile by their revisions.
 model::ContentHasher HasherOf(const model::Target& target,
                               const v1::Resolution& resolution) {
@@ -115,6 +155,7 @@ model::ContentHasher HasherOf(const model::Target& target,
   }
   AddLinears(target, text);
   absl::StrAppend(&text, "\nfused ", target.fusion().attention);
+  AddChoices(target.spec(), text);
   model::ContentHasher hasher;
   hasher.Add(text);
   return hasher;
