@@ -36,9 +36,9 @@ struct TargetSpec {
   // What if scores went through memory?
   bool unfused_attention = false;
   // Empty: the stack's own.
-  std::optional<bool> residual_into_norm;
-  std::optional<bool> cuda_graphs;
-  std::optional<Overlap> overlap;
+  std::optional<bool> residual_into_norm = std::nullopt;
+  std::optional<bool> cuda_graphs = std::nullopt;
+  std::optional<Overlap> overlap = std::nullopt;
 };
 
 // A combination that was checked: every op it lowers to can be priced.
