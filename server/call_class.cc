@@ -25,10 +25,9 @@ CallClass OfCost(int64_t cost) {
   return cost > kMaxHotCost ? CallClass::kHeavy : CallClass::kHot;
 }
 
-bool AsksForOps(const google::protobuf::FieldMask& mask) {
-  return std::any_of(
-      mask.paths().begin(), mask.paths().end(),
-      [](const std::string& path) { return path == "estimate.ops"; });
+bool AsksFor(const char* part, const google::protobuf::FieldMask& mask) {
+  return std::any_of(mask.paths().begin(), mask.paths().end(),
+                     [part](const std::string& path) { return path == part; });
 }
 
 // 0 where nothing is sent along.
@@ -46,8 +45,13 @@ int64_t InlineCost(const v1::Target& target) {
 int64_t CostOf(const v1::EstimateRequest& request) {
   const int64_t groups = request.forward_pass().groups_size();
   int64_t cost = kEstimateCost + groups * kGroupCost;
-  if (AsksForOps(request.read_mask())) {
+  if (AsksFor("estimate.ops", request.read_mask())) {
     cost += kOpsCost + groups * kGroupOpsCost;
+  }
+  // A dozen estimates each, on changed copies of the hardware or for targets
+  // that are resolved for them.
+  for (const char* part : {"sensitivities", "what_if"}) {
+    if (AsksFor(part, request.read_mask())) cost += kMaxHotCost;
   }
   // Each stage is timed alone, and its memory counted.
   const int64_t stages = request.target().parallelism().pipeline_size();

@@ -31,7 +31,7 @@ enum class Command {
 };
 
 // In the order in which -o lists them.
-enum class OutputFormat { kTable, kJson, kCsv, kMarkdown, kTextproto };
+enum class OutputFormat { kTable, kJson, kCsv, kMarkdown, kTextproto, kSvg };
 
 enum class Phase { kPrefill, kDecode, kMixed };
 
@@ -74,10 +74,20 @@ struct EstimateFlags {
   bool kv_layer_wise = false;
   std::string routing = "";
   bool unfused = false;
+  bool unfused_residual = false;
+  bool eager = false;
+  std::string overlap = "";
+  std::optional<double> overlap_efficiency = std::nullopt;
+  std::optional<int64_t> overlap_multiprocessors = std::nullopt;
   bool require_fit = false;
   bool ops = false;
   bool waterfall = false;
   bool memory = false;
+  bool sensitivity = false;
+  bool what_if = false;
+  // Ids, and prices by id, as typed; separated by commas.
+  std::string what_if_hardware = "";
+  std::string price_per_hour = "";
 };
 
 // What `mansard kernel` takes beside the flags that it shares with `estimate`:

@@ -81,6 +81,14 @@ const std::vector<KvCount>& KvCounts() {
   return *kFlags;
 }
 
+const std::vector<CountFlag>& OverlapFlags() {
+  static const auto* const kFlags = new std::vector<CountFlag>{
+      {"--overlap-sms", &EstimateFlags::overlap_multiprocessors, kMax32, false,
+       "Multiprocessors that communication takes (default 0)"},
+  };
+  return *kFlags;
+}
+
 CommandTree::CommandTree() : root_(help::kRoot) {
   root_.name("mansard");
   root_.footer(help::kRootFooter);
@@ -129,8 +137,9 @@ void CommandTree::AddGlobalFlags() {
                   "Time for the whole command (default 10s)")
       ->group(group);
   root_
-      .add_option("-o,--output", raw_.output,
-                  "table (default), json, csv, md; for data files: textproto")
+      .add_option(
+          "-o,--output", raw_.output,
+          "table (default), json, csv, md; data: textproto; estimate: svg")
       ->group(group);
   root_.add_flag("--no-color", arguments_.no_color, "No colours")->group(group);
   root_.add_flag("-q,--quiet", arguments_.quiet, "Results and errors only")
@@ -187,6 +196,24 @@ void CommandTree::AddUnfused(CLI::App* app, const char* group) {
       ->group(group);
 }
 
+void CommandTree::AddStepChoices(CLI::App* app, const char* group) {
+  EstimateFlags& flags = arguments_.estimate;
+  app->add_flag("--unfused-residual", flags.unfused_residual,
+                "Residuals are added in kernels of their own")
+      ->group(group);
+  app->add_flag("--eager", flags.eager,
+                "The host launches each kernel, as without CUDA graphs")
+      ->group(group);
+  AddText(app, "--overlap", flags.overlap,
+          "two-batch: halves compute and communicate in turns; none (default)",
+          "KIND", group);
+  app->add_option("--overlap-efficiency", raw_.overlap_efficiency,
+                  "Share of the shorter that is hidden (default 0.8, assumed)")
+      ->type_name("RATIO")
+      ->group(group);
+  AddCounts(app, OverlapFlags(), group);
+}
+
 void CommandTree::AddModel(CLI::App* app) {
   AddText(app, "--model", arguments_.estimate.model,
           "An id, or a config.json, its folder, or a graph's textproto",
@@ -229,6 +256,7 @@ void CommandTree::AddPass(CLI::App* app) {
   AddSending(app);
   AddRouting(app, "What if");
   AddUnfused(app, "What if");
+  AddStepChoices(app, "What if");
   app->add_flag("--require-fit", arguments_.estimate.require_fit,
                 "Refuse when the model does not fit")
       ->group("Answer");
@@ -247,6 +275,20 @@ void CommandTree::AddEstimate() {
   app->add_flag("--memory", arguments_.estimate.memory,
                 "What each part takes of the memory")
       ->group("Answer");
+  EstimateFlags& flags = arguments_.estimate;
+  app->add_flag("--sensitivity", flags.sensitivity,
+                "What 10 % more of each resource gains")
+      ->group("Answer");
+  app->add_flag(
+         "--what-if", flags.what_if,
+         "Formats, sizes, kernels and devices, each estimated; best first")
+      ->group("Answer");
+  AddText(app, "--what-if-hardware", flags.what_if_hardware,
+          "Devices to try (default: the next one of the vendor)", "ID,...",
+          "Answer");
+  AddText(app, "--price-per-hour", flags.price_per_hour,
+          "Of one device, for costs: of --hardware, or by id (no default)",
+          "PRICE|ID=PRICE,...", "Answer");
 }
 
 void CommandTree::AddRoofline() {

@@ -34,6 +34,7 @@ const std::vector<CountFlag>& LayoutFlags();
 const std::vector<CountFlag>& SendFlags();
 // Of `mansard kv`.
 const std::vector<KvCount>& KvCounts();
+const std::vector<CountFlag>& OverlapFlags();
 // A command of `mansard kernel`.
 struct KernelCommand {
   Command command;
@@ -53,6 +54,7 @@ struct RawFlags {
   std::string output = "table";
   std::string phase;
   std::string acceptance;
+  std::string overlap_efficiency;
   std::map<std::string, std::string> counts;  // By flag.
   bool version = false;
 };
@@ -92,6 +94,8 @@ class CommandTree {
   void AddUnfused(CLI::App* app, const char* group);
   void AddModel(CLI::App* app);
   void AddLayoutAndFormats(CLI::App* app);
+  // Of steps: how kernels are launched, and what overlaps.
+  void AddStepChoices(CLI::App* app, const char* group);
   // Model, hardware, pass, layout, formats.
   void AddPass(CLI::App* app);
   void AddSending(CLI::App* app);

@@ -38,7 +38,8 @@ cross-attention see, of every sequence; without it such layers are skipped.
 prompts' keys and values: op kv_transfer, as far as nothing hides it.
 -o json prints the answer of the service; --ops and --waterfall add their rows to it.
 -o csv prints the parts alone: with --ops the ops, with --waterfall alone the waterfall, with
---memory alone the memory.
+--memory alone the memory, with --what-if alone the what-ifs, with --sensitivity alone those.
+-o svg draws the waterfall. --what-if estimates each change for real; costs only with a price.
 
 Examples:
   One decode step of 64 sequences at 4,096 tokens each, on four devices:
@@ -56,6 +57,9 @@ Examples:
   A prompt whose keys and values go to another pool, layer by layer:
     mansard estimate --model llama-3.1-70b --hardware h100-sxm --tp 8 \
         --phase prefill --context 8192 --kv-to rdma --kv-layer-wise --ops
+  What would make it faster, at prices of your own:
+    mansard estimate --model llama-3.1-70b --hardware h100-sxm --tp 8 --phase decode --batch 64 \
+        --context 4096 --what-if --sensitivity --price-per-hour h100-sxm=2.5,b200-sxm=5
   A model of your own, in FP8, bytes and time at every memory:
     mansard estimate --model ./config.json --hardware h100-sxm \
         --phase decode --context 1024 --weights fp8 --waterfall)";

@@ -140,17 +140,15 @@ absl::Status ReadKernel(CommandTree& tree, const KernelCommand& kernel,
   return ReadCounts(tree, counts, &arguments->estimate);
 }
 
-absl::Status ReadAcceptance(CommandTree& tree, EstimateFlags* estimate) {
-  if (tree.Deepest().get_option("--acceptance")->empty()) {
-    return absl::OkStatus();
+absl::Status ReadRatio(CommandTree& tree, const char* flag,
+                       const std::string& text, std::optional<double>* value) {
+  if (tree.Deepest().get_option(flag)->empty()) return absl::OkStatus();
+  double ratio = 0;
+  if (!absl::SimpleAtod(text, &ratio) || !std::isfinite(ratio)) {
+    return UsageError(
+        absl::StrCat(flag, " is \"", text, "\"; allowed: a number, 0 to 1"));
   }
-  const std::string& text = tree.raw().acceptance;
-  double rate = 0;
-  if (!absl::SimpleAtod(text, &rate) || !std::isfinite(rate)) {
-    return UsageError(absl::StrCat("--acceptance is \"", text,
-                                   "\"; allowed: a number, 0 to 1"));
-  }
-  estimate->acceptance = rate;
+  *value = ratio;
   return absl::OkStatus();
 }
 
@@ -169,9 +167,15 @@ absl::Status ReadEstimate(CommandTree& tree, EstimateFlags* estimate) {
       Choice("--phase", tree.raw().phase, {"prefill", "decode", "mixed"});
   if (!phase.ok()) return phase.status();
   estimate->phase = static_cast<Phase>(*phase);
-  absl::Status status = ReadAcceptance(tree, estimate);
-  for (const auto* flags :
-       {&WorkFlags(), &DraftFlags(), &LayoutFlags(), &SendFlags()}) {
+  absl::Status status = ReadRatio(tree, "--acceptance", tree.raw().acceptance,
+                                  &estimate->acceptance);
+  if (status.ok()) {
+    status =
+        ReadRatio(tree, "--overlap-efficiency", tree.raw().overlap_efficiency,
+                  &estimate->overlap_efficiency);
+  }
+  for (const auto* flags : {&WorkFlags(), &DraftFlags(), &LayoutFlags(),
+                            &SendFlags(), &OverlapFlags()}) {
     if (status.ok()) status = ReadCounts(tree, *flags, estimate);
   }
   return status;
@@ -212,17 +216,42 @@ absl::Status ReadGlobals(const RawFlags& raw, Arguments* arguments) {
   return absl::OkStatus();
 }
 
+bool HasFormat(const CommandEntry& leaf, OutputFormat format) {
+  switch (format) {
+    case OutputFormat::kTable:
+    case OutputFormat::kJson:
+      return true;
+    case OutputFormat::kCsv:
+    case OutputFormat::kMarkdown:
+      return leaf.command != Command::kVersion;
+    case OutputFormat::kTextproto:
+      return leaf.textproto;
+    case OutputFormat::kSvg:
+      return leaf.command == Command::kEstimate;
+  }
+  return false;
+}
+
 absl::Status ReadLeaf(const CommandEntry& leaf, const RawFlags& raw,
                       Arguments* arguments) {
   arguments->command = leaf.command;
-  std::vector<std::string> formats = {"table", "json"};
-  if (leaf.command != Command::kVersion) {
-    formats.insert(formats.end(), {"csv", "md"});
+  const std::pair<const char*, OutputFormat> known[] = {
+      {"table", OutputFormat::kTable},
+      {"json", OutputFormat::kJson},
+      {"csv", OutputFormat::kCsv},
+      {"md", OutputFormat::kMarkdown},
+      {"textproto", OutputFormat::kTextproto},
+      {"svg", OutputFormat::kSvg}};
+  std::vector<std::string> names;
+  std::vector<OutputFormat> formats;
+  for (const auto& [name, format] : known) {
+    if (!HasFormat(leaf, format)) continue;
+    names.push_back(name);
+    formats.push_back(format);
   }
-  if (leaf.textproto) formats.push_back("textproto");
-  const absl::StatusOr<size_t> format = Choice("-o", raw.output, formats);
+  const absl::StatusOr<size_t> format = Choice("-o", raw.output, names);
   if (!format.ok()) return format.status();
-  arguments->output = static_cast<OutputFormat>(*format);
+  arguments->output = formats[*format];
   const std::pair<const char*, const std::string*> operands[] = {
       {"ID", &arguments->operand},
       {"FILE", &arguments->operand},

@@ -44,8 +44,10 @@ class Aggregation {
   Aggregation(const HardwareView& hardware, const PhaseEstimate& step)
       : hardware_(hardware), step_(step) {}
 
-  void Add(const Op& op, const OpTime& time) {
-    const double n = op.repeat;
+  void Add(const Op& op, const OpTime& time) { Add(op, time, op.repeat); }
+
+  // `n` repeats of it.
+  void Add(const Op& op, const OpTime& time, double n) {
     step_.floor += n * time.floor;
     step_.overlapped += n * time.overlapped;
     step_.estimate += n * time.estimate;
@@ -58,22 +60,23 @@ class Aggregation {
     for (int i = 0; i < kResourceCount; ++i) {
       const Resource r = static_cast<Resource>(i);
       busy_[r] += n * time.busy[r];
-      exposed_[r] += n * time.attributed[r];
+      step_.attributed[r] += n * time.attributed[r];
     }
-    AddTraffic(op, time.traffic);
+    AddTraffic(op, time.traffic, n);
   }
 
-  PhaseEstimate Finish(const ForwardPass& pass) {
+  const Waterfall& FinishWaterfall() {
     for (int i = 0; i < kResourceCount; ++i) {
       const Resource r = static_cast<Resource>(i);
       Row(RowOf(r)).busy += busy_[r];
-      Row(RowOf(r)).exposed += exposed_[r];
-      step_.bound_times[static_cast<size_t>(BoundOf(r))] += exposed_[r];
     }
+    SpreadAttributed(step_);
+    return step_.waterfall;
+  }
+
+  PhaseEstimate Finish(const ForwardPass& pass) {
+    FinishWaterfall();
     step_.phase = pass.phase();
-    step_.bound = static_cast<Bound>(
-        std::max_element(step_.bound_times.begin(), step_.bound_times.end()) -
-        step_.bound_times.begin());
     const Seconds time = step_.estimate;
     step_.model_flops_utilization = tensor_at_peak_ / time;
     step_.memory_bandwidth_utilization =
@@ -102,8 +105,7 @@ class Aggregation {
     }
   }
 
-  void AddTraffic(const Op& op, const Traffic& traffic) {
-    const double n = op.repeat;
+  void AddTraffic(const Op& op, const Traffic& traffic, double n) {
     Row(WaterfallRow::kCompute).flops += n * op.work.tensor;
     WaterfallTier& hbm = Row(WaterfallRow::kHbm);
     hbm.moved += n * traffic.hbm();
@@ -142,7 +144,6 @@ class Aggregation {
   const HardwareView& hardware_;
   PhaseEstimate step_;
   PerResource<Seconds> busy_;
-  PerResource<Seconds> exposed_;
   Seconds tensor_at_peak_;
 };
 
@@ -205,6 +206,35 @@ void AddToStep(const Op& op, const OpTime& time, const ForwardPass& pass,
       (hbm_at_peak +
        op.repeat * (time.traffic.hbm() / hardware.device.HbmBandwidth())) /
       step.estimate;
+}
+
+void SpreadAttributed(PhaseEstimate& phase) {
+  for (WaterfallTier& row : phase.waterfall) row.exposed = Seconds::Zero();
+  phase.bound_times = {};
+  for (int i = 0; i < kResourceCount; ++i) {
+    const Resource r = static_cast<Resource>(i);
+    const Seconds time = phase.attributed[r];
+    phase.waterfall[static_cast<size_t>(RowOf(r))].exposed += time;
+    phase.bound_times[static_cast<size_t>(BoundOf(r))] += time;
+  }
+  phase.bound = static_cast<Bound>(
+      std::max_element(phase.bound_times.begin(), phase.bound_times.end()) -
+      phase.bound_times.begin());
+}
+
+Waterfall WaterfallOf(const Op& op, const OpTime& time,
+                      const HardwareView& hardware) {
+  Aggregation aggregation(hardware);
+  aggregation.Add(op, time, 1);
+  return aggregation.FinishWaterfall();
+}
+
+BytesPerSecond WaterfallTier::busy_rate() const {
+  return busy > Seconds::Zero() ? moved / busy : BytesPerSecond::Zero();
+}
+
+bool WaterfallTier::effective_feed() const {
+  return peak > BytesPerSecond::Zero() && busy_rate() > peak;
 }
 
 std::string DumpEstimate(const PhaseEstimate& estimate) {

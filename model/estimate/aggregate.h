@@ -36,7 +36,14 @@ struct WaterfallTier {
   Seconds busy;
   Seconds exposed;  // Over all rows: the step's estimate.
   Flops flops;      // Compute only.
+
+  // While the row is busy.
+  BytesPerSecond busy_rate() const;
+  // It is more than the datasheet's: a fitted feed, which counts what tiles
+  // share, and no ceiling.
+  bool effective_feed() const;
 };
+using Waterfall = std::array<WaterfallTier, kWaterfallRowCount>;
 
 // How a pass goes through the stages of a pipeline. Of one stage: as without.
 struct PipelineEstimate {
@@ -68,13 +75,16 @@ struct PhaseEstimate {
   Seconds serial;
   Seconds p10;
   Seconds p90;
-  std::array<Seconds, kBoundCount> bound_times{};  // Sum to `estimate`.
+  PerResource<Seconds> attributed;                 // Sums to `estimate`.
+  std::array<Seconds, kBoundCount> bound_times{};  // Likewise.
   Bound bound = Bound::kMemory;
-  std::array<WaterfallTier, kWaterfallRowCount> waterfall{};
+  Waterfall waterfall{};
   double model_flops_utilization = 0;
   double memory_bandwidth_utilization = 0;
   // Of `estimate`: the ops that draft. The host's costs are not split.
   Seconds draft;
+  // What overlap of streams hides: the ops' estimates sum to it and `estimate`.
+  Seconds hidden;
   // Tokens that one decoding request gains by the step; only where the caller
   // gave an acceptance rate.
   std::optional<double> tokens_per_decode;
@@ -95,6 +105,14 @@ PhaseEstimate Aggregate(const OpList& ops, const std::vector<OpTime>& times,
 // The step with one more op after all others.
 void AddToStep(const Op& op, const OpTime& time, const ForwardPass& pass,
                const HardwareView& hardware, PhaseEstimate& step);
+
+// Sets the exposed times of the rows, the times of bounds and the bound, from
+// `attributed`.
+void SpreadAttributed(PhaseEstimate& phase);
+
+// The waterfall of one repeat of an op. Exposed times sum to its estimate.
+Waterfall WaterfallOf(const Op& op, const OpTime& time,
+                      const HardwareView& hardware);
 
 // One a prompt; one a decoding request, or as many as are expected.
 double OutputTokens(const ForwardPass& pass);

@@ -25,7 +25,8 @@ absl::string_view StepSourceName(StepSource source) {
 StepSource Engine::SourceOfKind(const ForwardPass& pass) const {
   const Layout& layout = target_.layout();
   if (layout.pipeline() > 1 || layout.context() > 1 ||
-      layout.micro_batches() > 1) {
+      layout.micro_batches() > 1 || target_.spec().overlap.has_value() ||
+      target_.spec().kv_send.has_value()) {
     return StepSource::kLayout;
   }
   if (pass.drafting().draft_tokens > 0) return StepSource::kDrafts;

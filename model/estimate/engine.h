@@ -36,8 +36,10 @@ enum class StepSource {
   kRouting,  // Its tokens choose experts other than independently.
   kDrafts,   // It drafts.
   kEncoder,  // It has encoder positions.
-  kLayout,   // The target has stages, micro-batches or context ranks.
-  kChecks,   // Times looked up did not agree with times lowered.
+  // The target has stages, micro-batches, context ranks, overlap, or sends keys
+  // and values.
+  kLayout,
+  kChecks,  // Times looked up did not agree with times lowered.
 };
 absl::string_view StepSourceName(StepSource source);
 

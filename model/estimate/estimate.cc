@@ -3,11 +3,14 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
 #include "model/base/status_macros.h"
 #include "model/estimate/assumptions.h"
 #include "model/estimate/formats.h"
 #include "model/estimate/layout_assumptions.h"
 #include "model/estimate/memory_assumptions.h"
+#include "model/estimate/overlapped.h"
+#include "model/price/scaled_hardware.h"
 
 namespace mansard::model {
 namespace {
@@ -19,6 +22,40 @@ std::shared_ptr<const ModelGraph> ResolveGraph(const TargetSpec& spec,
       spec.graph->WithKvHeads(*spec.kv_heads, "kv_head_count", violations);
   if (!changed.has_value()) return nullptr;
   return std::make_shared<const ModelGraph>(*std::move(changed));
+}
+
+// Of the tier's bandwidth to that which the stacks' rates are of: the profile's
+// first fabric with the tier.
+double LinkFactor(const HardwareProfile& hardware, const Fabric& fabric,
+                  LinkTier tier) {
+  const Link* const link = fabric.FindLink(tier);
+  for (const Fabric& known : hardware.fabrics()) {
+    const Link* const first = known.FindLink(tier);
+    if (first == nullptr || link == nullptr) continue;
+    return link->bandwidth.value / first->bandwidth.value;
+  }
+  return 1;
+}
+
+void CheckOverlap(const Overlap& overlap, const TargetSpec& spec,
+                  Violations& violations) {
+  Violations::Scope scope(violations, "overlap");
+  if (!(overlap.efficiency >= 0 && overlap.efficiency <= 1)) {
+    violations.Add("efficiency_ratio", absl::StrCat("is ", overlap.efficiency,
+                                                    "; allowed: 0 to 1"));
+  }
+  const auto& known = spec.hardware->device().spec().multiprocessor_count;
+  const double most = known.has_value() ? known->value - 1 : 0;
+  if (overlap.multiprocessors < 0 || overlap.multiprocessors > most) {
+    violations.Add(
+        "multiprocessor_count",
+        absl::StrCat("is ", overlap.multiprocessors, "; allowed: 0 to ", most));
+  }
+  if (spec.parallelism.pipeline > 1) {
+    violations.Add("kind",
+                   "is \"two-batch\", which needs pipeline_size 1: a pipeline "
+                   "overlaps micro-batches already");
+  }
 }
 
 }  // namespace
@@ -40,6 +77,9 @@ absl::StatusOr<Target> Target::Create(const TargetSpec& spec,
     const Violations::Scope scope(violations, "kv_transfer");
     CheckKvSend(*spec.kv_send, *layout, *spec.fabric, violations);
   }
+  if (spec.overlap.has_value()) {
+    CheckOverlap(*spec.overlap, spec, violations);
+  }
   if (violations.all().size() != before) {
     return absl::InvalidArgumentError("The target breaks rules.");
   }
@@ -59,7 +99,7 @@ absl::StatusOr<Target> Target::Create(const TargetSpec& spec,
   Target target(std::move(graph), spec.hardware, spec.fabric, spec.stack,
                 *std::move(layout), std::move(resolved.formats));
   target.spec_ = spec;
-  if (spec.unfused_attention) target.fusion_.attention = false;
+  target.Choose();
   target.Describe(resolved.assumptions);
   return target;
 }
@@ -75,6 +115,31 @@ Target::Target(std::shared_ptr<const ModelGraph> graph,
       layout_(layout),
       formats_(std::move(formats)),
       fusion_(stack->spec().fusion) {}
+
+void Target::Choose() {
+  if (spec_.unfused_attention) fusion_.attention = false;
+  fusion_.residual_into_norm =
+      spec_.residual_into_norm.value_or(fusion_.residual_into_norm);
+  const auto replace = [this](KernelStack stack) {
+    changed_stack_ = std::make_shared<const KernelStack>(std::move(stack));
+    stack_ = changed_stack_.get();
+  };
+  const bool graphs = stack_->spec().host.cuda_graphs;
+  if (spec_.cuda_graphs.value_or(graphs) != graphs) {
+    KernelStackSpec changed = stack_->spec();
+    changed.host.cuda_graphs = *spec_.cuda_graphs;
+    Violations none;  // Both are legal in any stack.
+    std::optional<KernelStack> made =
+        KernelStack::Create(std::move(changed), none);
+    if (made.has_value()) replace(*std::move(made));
+  }
+  for (LinkTier tier : layout_.Tiers()) {
+    const double factor = LinkFactor(*hardware_, *fabric_, tier);
+    if (factor == 1) continue;
+    replace(WithLinkRates(*stack_, tier, factor,
+                          fabric_->spec().links.front().tier));
+  }
+}
 
 void Target::Describe(const std::vector<std::string>& of_formats) {
   assumptions_ = DeviceAssumptions(hardware_->device());
@@ -108,6 +173,17 @@ void Target::Describe(const std::vector<std::string>& of_formats) {
        MemoryAssumptions(*graph_, layout_, formats_, *stack_)) {
     assumptions_.push_back(std::move(assumption));
   }
+  for (LinkTier tier : layout_.Tiers()) {
+    const double factor = LinkFactor(*hardware_, *fabric_, tier);
+    if (factor == 1) continue;
+    assumptions_.push_back(absl::StrFormat(
+        "the kernel stack's rates on %s are of the device's first fabric: %.3g "
+        "times those are taken, as its bandwidth is",
+        LinkTierName(tier), factor));
+  }
+  if (spec_.overlap.has_value()) {
+    assumptions_.push_back(OverlapAssumption(*spec_.overlap));
+  }
 }
 
 Estimate EstimatePass(const Target& target, const ForwardPass& pass) {
@@ -123,6 +199,14 @@ void EstimatePass(const Target& target, const ForwardPass& pass,
     estimate.phase =
         EstimatePipeline(target.setup(), pass, estimate.ops, estimate.times);
     estimate.memory = PipelineFootprint(target.setup(), pass);
+  } else if (target.spec().overlap.has_value() &&
+             NoOverlapReason(target.setup(), pass).empty()) {
+    estimate.phase =
+        EstimateOverlapped(target.setup(), pass, estimate.ops, estimate.times);
+    const OpList whole = Lower(target.graph(), pass, target.layout(),
+                               target.formats(), target.fusion());
+    estimate.memory = FootprintOf(whole, target.graph(), pass, target.layout(),
+                                  0, target.formats(), view);
   } else {
     Lower(target.graph(), pass, target.layout(), target.formats(),
           target.fusion(), estimate.ops);

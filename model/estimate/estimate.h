@@ -38,6 +38,10 @@ struct TargetSpec {
   bool unfused_attention = false;
   // Set: passes end with their prompts' keys and values at another pool.
   std::optional<KvSend> kv_send = std::nullopt;
+  // Empty: the stack's own.
+  std::optional<bool> residual_into_norm = std::nullopt;
+  std::optional<bool> cuda_graphs = std::nullopt;
+  std::optional<Overlap> overlap = std::nullopt;
 };
 
 // A combination that was checked: every op it lowers to can be priced.
@@ -45,7 +49,8 @@ struct TargetSpec {
 class Target {
  public:
   // Violations are below "parallelism", "precision", "kv_head_count",
-  // "kv_transfer".
+  // "kv_transfer" and "overlap": its efficiency is 0 to 1, it takes fewer
+  // multiprocessors than the device is known to have, and there is no pipeline.
   // A format that the device or the stack cannot compute in is not a
   // violation but an error: FAILED_PRECONDITION, whose message lists the
   // supported formats; INVALID_ARGUMENT stands for `violations` not empty.
@@ -62,7 +67,7 @@ class Target {
   HardwareView view() const { return {hardware_->device(), *fabric_, *stack_}; }
   // Of this target, which outlives it.
   PassSetup setup() const {
-    return {*graph_, layout_, formats_, fusion_, view()};
+    return {*graph_, layout_, formats_, fusion_, view(), spec_.overlap};
   }
   // What was assumed where sources are silent; shown with every answer.
   const std::vector<std::string>& assumptions() const { return assumptions_; }
@@ -72,6 +77,8 @@ class Target {
   Target(std::shared_ptr<const ModelGraph> graph,
          std::shared_ptr<const HardwareProfile> hardware, const Fabric* fabric,
          const KernelStack* stack, Layout layout, PassFormats formats);
+  // What the caller would have otherwise than the stack.
+  void Choose();
   // Fills the assumptions.
   void Describe(const std::vector<std::string>& of_formats);
 
@@ -79,6 +86,7 @@ class Target {
   std::shared_ptr<const ModelGraph> graph_;
   std::shared_ptr<const HardwareProfile> hardware_;
   const Fabric* fabric_;
+  std::shared_ptr<const KernelStack> changed_stack_;  // Null: the spec's.
   const KernelStack* stack_;
   Layout layout_;
   PassFormats formats_;

@@ -1,8 +1,10 @@
 #include "model/estimate/layout_assumptions.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 
 namespace mansard::model {
@@ -111,6 +113,21 @@ std::vector<std::string> LayoutAssumptions(const ModelGraph& graph,
   }
   if (layout.pipeline() > 1) assumptions.push_back(PipelineText(graph, layout));
   return assumptions;
+}
+
+std::string OverlapAssumption(const Overlap& overlap) {
+  const double spread = Overlap::kEfficiencySpread;
+  return absl::StrFormat(
+      "two-batch overlap: two halves of the requests take turns, each reads "
+      "all "
+      "weights, and %.0f %% (%.0f to %.0f, expected, not measured) of the "
+      "shorter "
+      "of computation and communication is hidden; communication takes %d "
+      "multiprocessors throughout and no memory bandwidth",
+      100 * overlap.efficiency,
+      100 * std::max(0.0, overlap.efficiency - spread),
+      100 * std::min(1.0, overlap.efficiency + spread),
+      overlap.multiprocessors);
 }
 
 }  // namespace mansard::model

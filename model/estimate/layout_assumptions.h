@@ -9,6 +9,7 @@
 #include "model/hardware/fabric.h"
 #include "model/hardware/kernel_stack.h"
 #include "model/workload/layout.h"
+#include "model/workload/overlap.h"
 
 namespace mansard::model {
 
@@ -16,5 +17,7 @@ std::vector<std::string> LayoutAssumptions(const ModelGraph& graph,
                                            const Layout& layout,
                                            const Fabric& fabric,
                                            const Fusion& fusion);
+
+std::string OverlapAssumption(const Overlap& overlap);
 
 }  // namespace mansard::model

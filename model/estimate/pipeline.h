@@ -1,12 +1,14 @@
 // A pass through the stages of a pipeline.
 #pragma once
 
+#include <optional>
 #include <vector>
 
 #include "absl/container/inlined_vector.h"
 #include "model/estimate/aggregate.h"
 #include "model/estimate/memory.h"
 #include "model/lower/lower.h"
+#include "model/workload/overlap.h"
 
 namespace mansard::model {
 
@@ -17,6 +19,7 @@ struct PassSetup {
   const PassFormats& formats;
   const Fusion& fusion;
   HardwareView view;
+  std::optional<Overlap> overlap = std::nullopt;
 };
 
 struct StageTimes {

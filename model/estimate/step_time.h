@@ -2,6 +2,8 @@
 // times many steps (a scheduler, a search).
 #pragma once
 
+#include <vector>
+
 #include "model/estimate/estimate.h"
 #include "model/ops/op.h"
 
@@ -13,9 +15,12 @@ class StepTimer {
  public:
   // EstimatePass(target, pass).phase.estimate, bit for bit.
   Seconds Estimate(const Target& target, const ForwardPass& pass);
+  // Without sending keys and values.
+  Seconds Estimate(const PassSetup& setup, const ForwardPass& pass);
 
  private:
   OpList ops_;
+  std::vector<OpTime> times_;  // Of overlap only.
 };
 
 }  // namespace mansard::model

@@ -137,14 +137,7 @@ void AddEagerLaunches(const OpList& ops, const HostCost& host,
   for (size_t i = 0; i + 1 < ops.size(); ++i) {
     eager.Add(ops[i], times[i].estimate);
   }
-  const Seconds exposed = eager.Exposed();
-  OpTime& time = times.back();
-  time.busy[Resource::kHost] += exposed;
-  time.attributed[Resource::kHost] += exposed;
-  for (Seconds* total :
-       {&time.overlapped, &time.estimate, &time.serial, &time.p10, &time.p90}) {
-    *total += exposed;
-  }
+  AddExposedLaunches(eager.Exposed(), times.back());
 }
 
 // The estimate alone: PriceInto's, bit for bit.
@@ -207,6 +200,24 @@ void PriceAll(const OpList& ops, const HardwareView& hardware,
 
 Seconds OpPricer::Estimate(const Op& op) const {
   return EstimateOf(op, hardware_);
+}
+
+Seconds ExposedLaunches(const OpList& ops, const HostCost& host,
+                        Seconds device) {
+  EagerLaunches eager(host);
+  for (const Op& op : ops) {
+    if (op.kind != OpKind::kHost) eager.Add(op, Seconds::Zero());
+  }
+  return Max(Seconds::Zero(), eager.Exposed() - device);
+}
+
+void AddExposedLaunches(Seconds exposed, OpTime& host) {
+  host.busy[Resource::kHost] += exposed;
+  host.attributed[Resource::kHost] += exposed;
+  for (Seconds* total :
+       {&host.overlapped, &host.estimate, &host.serial, &host.p10, &host.p90}) {
+    *total += exposed;
+  }
 }
 
 Seconds SumOfEstimates(const OpList& ops, const HardwareView& hardware) {

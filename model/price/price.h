@@ -51,6 +51,12 @@ std::vector<OpTime> PriceAll(const OpList& ops, const HardwareView& hardware);
 void PriceAll(const OpList& ops, const HardwareView& hardware,
               std::vector<OpTime>& times);
 
+// Without CUDA graphs, what of the host's launches a device does not cover that
+// is busy for `device`; with them nothing. The host op is the last of the list.
+Seconds ExposedLaunches(const OpList& ops, const HostCost& host,
+                        Seconds device);
+void AddExposedLaunches(Seconds exposed, OpTime& host);
+
 // What PriceAll's estimates add up to over all repeats, bit for bit as
 // Aggregate adds them, and nothing else of them. Allocates nothing.
 Seconds SumOfEstimates(const OpList& ops, const HardwareView& hardware);

@@ -53,6 +53,8 @@ void ToProto(const model::WaterfallTier& tier, model::WaterfallRow row,
   proto.set_flops(tier.flops.value());
   proto.set_achieved_bytes_per_second(Ratio(tier.moved.value(), step.value()));
   proto.set_share_ratio(Ratio(tier.exposed.value(), step.value()));
+  proto.set_busy_bytes_per_second(tier.busy_rate().value());
+  proto.set_effective_feed(tier.effective_feed());
 }
 
 void AddBoundShares(const model::PhaseEstimate& phase,
@@ -66,11 +68,13 @@ void AddBoundShares(const model::PhaseEstimate& phase,
   }
 }
 
-void AddWaterfall(const model::PhaseEstimate& phase, v1::PhaseEstimate& proto) {
+// `time`: of the step or op that `proto` is.
+template <class Proto>
+void AddWaterfall(const model::Waterfall& waterfall, model::Seconds time,
+                  Proto& proto) {
   for (int i = 0; i < model::kWaterfallRowCount; ++i) {
-    ToProto(phase.waterfall[static_cast<size_t>(i)],
-            static_cast<model::WaterfallRow>(i), phase.estimate,
-            *proto.add_waterfall());
+    ToProto(waterfall[static_cast<size_t>(i)],
+            static_cast<model::WaterfallRow>(i), time, *proto.add_waterfall());
   }
 }
 
@@ -164,12 +168,19 @@ void ToProto(const model::Estimate& estimate, const model::Target& target,
   if (phase.pipeline.stages > 1) {
     ToProto(phase.pipeline, *proto.mutable_pipeline());
   }
-  if (parts.waterfall) AddWaterfall(phase, proto);
+  proto.set_hidden_seconds(phase.hidden.value());
+  if (parts.waterfall) AddWaterfall(phase.waterfall, phase.estimate, proto);
   if (!parts.ops) return;
   for (size_t i = 0; i < estimate.ops.size(); ++i) {
-    ToProto(estimate.ops[i], estimate.times[i],
-            model::OpName(estimate.ops[i], target.graph()),
-            target.hardware().device(), *proto.add_ops());
+    const model::Op& op = estimate.ops[i];
+    const model::OpTime& time = estimate.times[i];
+    v1::OpEstimate& row = *proto.add_ops();
+    ToProto(op, time, model::OpName(op, target.graph()),
+            target.hardware().device(), row);
+    if (parts.waterfall) {
+      AddWaterfall(model::WaterfallOf(op, time, target.view()), time.estimate,
+                   row);
+    }
   }
 }
 

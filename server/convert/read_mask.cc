@@ -25,6 +25,8 @@ EstimateParts FromProto(const google::protobuf::FieldMask& mask,
     }
     parts.ops |= all || path == "estimate.ops";
     parts.waterfall |= all || path == "estimate.waterfall";
+    parts.sensitivities |= path == "sensitivities";
+    parts.what_if |= path == "what_if";
   }
   return parts;
 }

@@ -9,10 +9,13 @@ namespace mansard::server {
 struct EstimateParts {
   bool ops = false;
   bool waterfall = false;
+  bool sensitivities = false;
+  bool what_if = false;
 };
 
 // "estimate.ops" and "estimate.waterfall" by name; "estimate" and "*" name
-// both. A path that EstimateResponse does not have is a violation.
+// both. "sensitivities" and "what_if" by name alone. A path that
+// EstimateResponse does not have is a violation.
 EstimateParts FromProto(const google::protobuf::FieldMask& mask,
                         model::Violations& violations);
 

@@ -31,6 +31,20 @@ TEST(ReadMask, NamesTheCostlyParts) {
   }
 }
 
+// Far more costly than the rest: only by their own names.
+TEST(ReadMask, ChangesAreNamedThemselves) {
+  google::protobuf::FieldMask mask;
+  mask.add_paths("*");
+  model::Violations violations;
+  EXPECT_FALSE(FromProto(mask, violations).sensitivities);
+  EXPECT_FALSE(FromProto(mask, violations).what_if);
+  mask.add_paths("sensitivities");
+  mask.add_paths("what_if");
+  EXPECT_TRUE(FromProto(mask, violations).sensitivities);
+  EXPECT_TRUE(FromProto(mask, violations).what_if);
+  EXPECT_TRUE(violations.empty());
+}
+
 TEST(ReadMask, UnknownPathsAreViolations) {
   google::protobuf::FieldMask mask;
   mask.add_paths("estimate.ops");

@@ -31,10 +31,15 @@ constexpr char kDecode[] = R"pb(
 
 class EstimateTest : public ::testing::Test {
  protected:
+  // `more`: merged into the request.
+  static v1::EstimateRequest With(const std::string& more) {
+    v1::EstimateRequest request = Parse<v1::EstimateRequest>(kDecode);
+    request.MergeFrom(Parse<v1::EstimateRequest>(more));
+    return request;
+  }
   v1::EstimateResponse Estimate(const std::string& more = "") {
     v1::EstimateResponse response;
-    const grpc::Status status =
-        server_.Estimate(Parse<v1::EstimateRequest>(kDecode + more), &response);
+    const grpc::Status status = server_.Estimate(With(more), &response);
     EXPECT_TRUE(status.ok()) << FactsOf(status);
     return response;
   }
@@ -355,6 +360,69 @@ TEST_F(EstimateTest, TheInProcessChannelGivesTheSameAnswer) {
       stub->Estimate(&context, Parse<v1::EstimateRequest>(kDecode), &response);
   ASSERT_TRUE(status.ok()) << FactsOf(status);
   EXPECT_EQ(response.SerializeAsString(), Estimate().SerializeAsString());
+}
+
+TEST_F(EstimateTest, ChangesOnlyWhereAskedFor) {
+  const v1::EstimateResponse plain = Estimate();
+  EXPECT_FALSE(plain.has_what_if());
+  EXPECT_EQ(plain.sensitivities_size(), 0);
+
+  const v1::EstimateResponse asked = Estimate(R"pb(
+    read_mask { paths: "what_if" paths: "sensitivities" }
+    what_if {
+      hardware_profiles: "hardwareProfiles/h200-sxm"
+      device_hour_prices { key: "hardwareProfiles/h200-sxm" value: 3.6 }
+    }
+  )pb");
+  EXPECT_EQ(asked.sensitivities_size(), 12);
+  EXPECT_EQ(asked.what_if().as_is().time_seconds(),
+            plain.estimate().time_seconds());
+  EXPECT_FALSE(asked.what_if().as_is().has_cost_per_million_tokens());
+  int priced = 0;
+  for (const v1::WhatIf& change : asked.what_if().changes()) {
+    if (!change.has_cost_per_million_tokens()) continue;
+    ++priced;
+    EXPECT_EQ(change.kind(), "hardware");
+    EXPECT_NEAR(change.cost_per_million_tokens(),
+                2 * 1000 * change.seconds_per_token(), 1e-9);
+  }
+  EXPECT_EQ(priced, 1);
+}
+
+TEST_F(EstimateTest, OverlapIsPartOfTheContentHash) {
+  const v1::EstimateResponse plain = Estimate();
+  const v1::EstimateResponse overlapped =
+      Estimate("target { overlap { kind: \"two-batch\" } }");
+  EXPECT_GT(overlapped.estimate().hidden_seconds(), 0);
+  EXPECT_NE(overlapped.resolution().content_hash(),
+            plain.resolution().content_hash());
+  EXPECT_EQ(Estimate("target { overlap { kind: \"none\" } }")
+                .resolution()
+                .content_hash(),
+            plain.resolution().content_hash());
+}
+
+TEST_F(EstimateTest, RefusesChoicesThatBreakRules) {
+  const struct {
+    const char* request;
+    const char* field;
+  } kCases[] = {
+      {"what_if { hardware_profiles: \"hardwareProfiles/h200-sxm\" }",
+       "what_if"},
+      {"read_mask { paths: \"what_if\" } what_if { hardware_profiles: \"x\" }",
+       "what_if.hardware_profiles[0]"},
+      {"read_mask { paths: \"what_if\" } "
+       "what_if { device_hour_prices { key: \"\" value: -1 } }",
+       "what_if.device_hour_prices[\"\"]"},
+      {"target { overlap { kind: \"three-batch\" } }", "target.overlap.kind"},
+      {"target { overlap { multiprocessor_count: 3 } }", "target.overlap.kind"},
+  };
+  for (const auto& test : kCases) {
+    v1::EstimateResponse response;
+    const grpc::Status status = server_.Estimate(With(test.request), &response);
+    EXPECT_EQ(status.error_code(), grpc::StatusCode::INVALID_ARGUMENT);
+    EXPECT_THAT(FactsOf(status).Fields(), ::testing::ElementsAre(test.field));
+  }
 }
 
 }  // namespace

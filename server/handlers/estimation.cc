@@ -7,12 +7,31 @@
 #include "model/base/status_macros.h"
 #include "model/estimate/remedies.h"
 #include "server/convert/estimate.h"
+#include "server/convert/what_if.h"
 #include "server/error.h"
 #include "server/handlers/errors.h"
 #include "server/handlers/subject.h"
 
 namespace mansard::server {
 namespace {
+
+// What the pass would be otherwise, as far as it was asked for.
+void AddChanges(const Subject& subject, const model::Estimate& estimate,
+                v1::EstimateResponse& response) {
+  if (subject.parts.sensitivities) {
+    for (const model::Sensitivity& row : model::SensitivitiesOf(
+             subject.target(), subject.pass, estimate.phase)) {
+      ToProto(row, estimate.phase.estimate, *response.add_sensitivities());
+    }
+  }
+  if (!subject.parts.what_if) return;
+  ToProto(model::Baseline(subject.target(), estimate, subject.choices),
+          *response.mutable_what_if()->mutable_as_is());
+  for (const model::WhatIf& change : model::WhatIfsOf(
+           subject.target(), subject.pass, estimate, subject.choices)) {
+    ToProto(change, *response.mutable_what_if()->add_changes());
+  }
+}
 
 // Estimates into `estimate`, whose memory serves the next one again.
 absl::Status Answer(CallContext& call, const Subject& subject, bool require_fit,
@@ -30,6 +49,7 @@ absl::Status Answer(CallContext& call, const Subject& subject, bool require_fit,
           *response.mutable_estimate());
   ToProto(estimate.memory, remedies, subject.target().graph(),
           *response.mutable_memory());
+  AddChanges(subject, estimate, response);
   ToProto(subject, estimate, *response.mutable_resolution());
   return absl::OkStatus();
 }

@@ -34,6 +34,13 @@ void RefuseModelFields(const v1::EstimateKernelRequest& request,
     violations.Add("kv_head_count",
                    "is set; the kernel's attention says its own");
   }
+  const std::pair<const char*, bool> of_steps[] = {
+      {"residual_into_norm", target.has_residual_into_norm()},
+      {"cuda_graphs", target.has_cuda_graphs()},
+      {"overlap", target.has_overlap()}};
+  for (const auto& [field, is_set] : of_steps) {
+    if (is_set) violations.Add(field, "is set; a kernel is no step");
+  }
   const v1::Parallelism& parallelism = target.parallelism();
   const std::pair<const char*, int> sizes[] = {
       {"tensor_size", request.has_collective() ? 0 : parallelism.tensor_size()},

@@ -166,7 +166,7 @@ absl::Status PlanKvTransfer(CallContext& call,
     ToProto(fetch, plan->recompute, *response.add_options());
   }
   const Subject subject{
-      answer.resolved, PassOf(spec), {}, HashOf(*answer.resolved, spec)};
+      answer.resolved, PassOf(spec), {}, {}, HashOf(*answer.resolved, spec)};
   ToProto(subject, model::EstimatePass(target, subject.pass),
           *response.mutable_resolution());
   AddAssumptions(target, spec, *response.mutable_resolution());

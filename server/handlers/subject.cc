@@ -7,7 +7,9 @@
 #include "absl/strings/str_format.h"
 #include "model/base/status_macros.h"
 #include "model/estimate/assumptions.h"
+#include "model/estimate/overlapped.h"
 #include "server/convert/workload.h"
+#include "server/handlers/what_if.h"
 
 namespace mansard::server {
 namespace {
@@ -82,11 +84,20 @@ absl::StatusOr<Subject> Resolve(TargetResolver& targets,
     const model::Violations::Scope scope(violations, "read_mask");
     parts = FromProto(request.read_mask(), violations);
   }
+  absl::StatusOr<model::WhatIfChoices> choices = model::WhatIfChoices{};
+  if (request.has_what_if() && !parts.what_if) {
+    violations.Add("what_if", "is set; the read mask does not name what_if");
+  } else if (parts.what_if && target.resolved != nullptr) {
+    const model::Violations::Scope scope(violations, "what_if");
+    choices = ChoicesOf(request.what_if(), targets.snapshot(),
+                        target.resolved->target.hardware(), violations);
+  }
   if (!violations.empty()) return absl::InvalidArgumentError("broken rules");
   RETURN_IF_ERROR(target.error);
+  RETURN_IF_ERROR(choices.status());
   std::string hash = HashOf(*target.resolved, *pass);
   return Subject{std::move(target.resolved), *std::move(pass), parts,
-                 std::move(hash)};
+                 *std::move(choices), std::move(hash)};
 }
 
 void ToProto(const Subject& subject, const model::Estimate& estimate,
@@ -97,6 +108,13 @@ void ToProto(const Subject& subject, const model::Estimate& estimate,
   for (const std::string& assumption :
        model::PassAssumptions(subject.target().graph(), subject.pass)) {
     proto.add_assumptions(assumption);
+  }
+  if (subject.target().spec().overlap.has_value()) {
+    const std::string reason =
+        model::NoOverlapReason(subject.target().setup(), subject.pass);
+    if (!reason.empty()) {
+      proto.add_warnings(absl::StrCat("nothing overlaps: ", reason));
+    }
   }
 }
 

@@ -10,6 +10,7 @@
 #include "mansard/v1/estimation_service.pb.h"
 #include "model/base/violations.h"
 #include "model/estimate/estimate.h"
+#include "model/estimate/what_if.h"
 #include "model/workload/forward_pass.h"
 #include "server/convert/read_mask.h"
 #include "server/handlers/targets.h"
@@ -20,6 +21,7 @@ struct Subject {
   std::shared_ptr<const ResolvedTarget> resolved;
   model::ForwardPass pass;
   EstimateParts parts;
+  model::WhatIfChoices choices;
   std::string content_hash;
 
   const model::Target& target() const { return resolved->target; }

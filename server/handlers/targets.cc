@@ -65,6 +65,27 @@ void TakeKvTransfer(const v1::KvTransfer& proto, model::TargetSpec& spec,
   if (proto.nic_count() != 0) spec.kv_send->nics = proto.nic_count();
 }
 
+void TakeOverlap(const v1::Target::Overlap& overlap, model::TargetSpec& spec,
+                 model::Violations& violations) {
+  const model::Violations::Scope scope(violations, "overlap");
+  if (overlap.kind().empty() || overlap.kind() == "none") {
+    if (overlap.has_efficiency_ratio() || overlap.multiprocessor_count() != 0) {
+      violations.Add("kind", "is required beside the other fields: two-batch");
+    }
+    return;
+  }
+  if (overlap.kind() != "two-batch") {
+    violations.Add("kind", absl::StrCat("is \"", overlap.kind(),
+                                        "\"; allowed: two-batch, none"));
+    return;
+  }
+  spec.overlap = model::Overlap{};
+  if (overlap.has_efficiency_ratio()) {
+    spec.overlap->efficiency = overlap.efficiency_ratio();
+  }
+  spec.overlap->multiprocessors = overlap.multiprocessor_count();
+}
+
 void TakeOptions(const v1::Target& target, model::TargetSpec& spec,
                  model::Violations& violations) {
   spec.parallelism = FromProto(target.parallelism());
@@ -74,6 +95,11 @@ void TakeOptions(const v1::Target& target, model::TargetSpec& spec,
   if (target.has_kv_transfer()) {
     TakeKvTransfer(target.kv_transfer(), spec, violations);
   }
+  if (target.has_residual_into_norm()) {
+    spec.residual_into_norm = target.residual_into_norm();
+  }
+  if (target.has_cuda_graphs()) spec.cuda_graphs = target.cuda_graphs();
+  TakeOverlap(target.overlap(), spec, violations);
 }
 
 // Classes of linear layers that are not in the formats of the rest.
@@ -112,6 +138,20 @@ std::string SizesText(const model::Parallelism& sizes) {
                       "\nnodes ", sizes.nodes, "\nmicro ", sizes.micro_batches);
 }
 
+// What is asked for otherwise than the stack has it.
+void AddChoices(const model::TargetSpec& spec, std::string& text) {
+  if (spec.residual_into_norm.has_value()) {
+    absl::StrAppend(&text, "\nresidual into norm ", *spec.residual_into_norm);
+  }
+  if (spec.cuda_graphs.has_value()) {
+    absl::StrAppend(&text, "\ncuda graphs ", *spec.cuda_graphs);
+  }
+  if (spec.overlap.has_value()) {
+    absl::StrAppend(&text, "\noverlap ", spec.overlap->efficiency, " ",
+                    spec.overlap->multiprocessors);
+  }
+}
+
 // What the numbers depend on, graph and profile by their revisions.
 model::ContentHasher HasherOf(const model::Target& target,
                               const v1::Resolution& resolution) {
@@ -137,6 +177,7 @@ model::ContentHasher HasherOf(const model::Target& target,
     absl::StrAppend(&text, "\nkv ", model::LinkTierName(send->tier), " ",
                     send->nics.value_or(0), " ", send->layer_wise);
   }
+  AddChoices(target.spec(), text);
   model::ContentHasher hasher;
   hasher.Add(text);
   return hasher;

@@ -95,6 +95,7 @@ class TargetResolver {
 
   // As ResolveTarget.
   TargetAnswer Resolve(const v1::Target& target, model::Violations& violations);
+  const Snapshot& snapshot() const { return snapshot_; }
 
  private:
   TargetAnswer Known() const;

@@ -7,9 +7,12 @@
 #include "clients/cli/commands/commands.h"
 #include "clients/cli/commands/estimate_request.h"
 #include "clients/cli/commands/target.h"
+#include "clients/cli/commands/what_if_request.h"
 #include "clients/cli/output/estimate_text.h"
 #include "clients/cli/output/memory_text.h"
 #include "clients/cli/output/proto_text.h"
+#include "clients/cli/output/waterfall_svg.h"
+#include "clients/cli/output/what_if_text.h"
 
 namespace mansard::cli {
 namespace {
@@ -19,9 +22,27 @@ void FillReadMask(const Arguments& arguments, v1::EstimateRequest* request) {
   if (arguments.output != OutputFormat::kJson || arguments.estimate.ops) {
     request->mutable_read_mask()->add_paths("estimate.ops");
   }
-  if (arguments.estimate.waterfall) {
+  if (arguments.estimate.waterfall || arguments.output == OutputFormat::kSvg) {
     request->mutable_read_mask()->add_paths("estimate.waterfall");
   }
+  if (arguments.estimate.sensitivity) {
+    request->mutable_read_mask()->add_paths("sensitivities");
+  }
+  if (arguments.estimate.what_if) {
+    request->mutable_read_mask()->add_paths("what_if");
+  }
+}
+
+// "llama-3.1-8b on h100-sxm, decode".
+std::string TitleOf(const v1::EstimateResponse& response) {
+  const auto id = [](const std::string& revision) {
+    const std::string last = revision.substr(revision.rfind('/') + 1);
+    return last.substr(0, last.find('@'));
+  };
+  const v1::Resolution& used = response.resolution();
+  return absl::StrCat(id(used.model_graph_revision()), " on ",
+                      id(used.hardware_profile_revision()), ", ",
+                      response.estimate().phase());
 }
 
 std::string Hint(const EstimateFlags& flags, bool fits) {
@@ -54,6 +75,14 @@ std::string TableAnswer(const v1::EstimateResponse& response,
     absl::StrAppend(&out, "\n",
                     TableText(MemoryReport(response.memory()), style));
   }
+  if (arguments.estimate.sensitivity) {
+    absl::StrAppend(&out, "\n", TableText(SensitivityReport(response), style));
+  }
+  if (arguments.estimate.what_if) {
+    absl::StrAppend(&out, "\n",
+                    TableText(WhatIfReport(response, Reader::kPeople), style),
+                    ImpossibleText(response));
+  }
   const std::string footer =
       FooterText(response.resolution(), response.estimate().tier(),
                  arguments.quiet, style);
@@ -75,6 +104,8 @@ Report MainReport(const v1::EstimateResponse& response,
   if (flags.ops) return OpsReport(response.estimate());
   if (flags.waterfall) return WaterfallReport(response);
   if (flags.memory) return MemoryReport(response.memory());
+  if (flags.what_if) return WhatIfReport(response, Reader::kPrograms);
+  if (flags.sensitivity) return SensitivityReport(response);
   return PartsReport(response);
 }
 
@@ -82,7 +113,8 @@ Report MainReport(const v1::EstimateResponse& response,
 std::string Notes(const v1::EstimateResponse& response,
                   const std::vector<std::string>& assumptions,
                   const Arguments& arguments) {
-  const bool csv = arguments.output == OutputFormat::kCsv;
+  const bool csv = arguments.output == OutputFormat::kCsv ||
+                   arguments.output == OutputFormat::kSvg;
   std::string notes;
   if (csv) {
     notes = FooterText(response.resolution(), response.estimate().tier(),
@@ -114,6 +146,9 @@ absl::StatusOr<Answer> AnswerOf(const v1::EstimateResponse& response,
   } else if (arguments.output == OutputFormat::kCsv) {
     answer.out = CsvText(MainReport(response, arguments.estimate));
     answer.notes = Notes(response, assumptions, arguments);
+  } else if (arguments.output == OutputFormat::kSvg) {
+    answer.out = WaterfallSvg(response, TitleOf(response));
+    answer.notes = Notes(response, assumptions, arguments);
   } else {
     answer.out = TableAnswer(response, pass, assumptions, arguments, style);
   }
@@ -131,7 +166,10 @@ absl::StatusOr<Answer> RunEstimate(const Session& session,
   const EstimateFlags& flags = arguments.estimate;
   const absl::StatusOr<v1::ForwardPass> pass = ForwardPassOf(flags);
   if (!pass.ok()) return pass.status();
+  const absl::StatusOr<v1::WhatIfChoices> choices = WhatIfChoicesOf(flags);
+  if (!choices.ok()) return choices.status();
   v1::EstimateRequest request;
+  if (flags.what_if) *request.mutable_what_if() = *choices;
   std::vector<std::string> assumptions;
   const absl::Status filled =
       FillSubject(session, flags, request.mutable_target(), &assumptions);

@@ -281,6 +281,18 @@ void FillTarget(const EstimateFlags& flags, v1::Target* target) {
     transfer->set_nic_count(narrow(flags.kv_nics));
     transfer->set_layer_wise(flags.kv_layer_wise);
   }
+  if (flags.unfused_residual) target->set_residual_into_norm(false);
+  if (flags.eager) target->set_cuda_graphs(false);
+  if (flags.overlap.empty() && !flags.overlap_efficiency.has_value() &&
+      !flags.overlap_multiprocessors.has_value()) {
+    return;
+  }
+  v1::Target::Overlap* overlap = target->mutable_overlap();
+  overlap->set_kind(flags.overlap);
+  if (flags.overlap_efficiency.has_value()) {
+    overlap->set_efficiency_ratio(*flags.overlap_efficiency);
+  }
+  overlap->set_multiprocessor_count(narrow(flags.overlap_multiprocessors));
 }
 
 std::string FlagOfField(const EstimateFlags& flags, const std::string& field) {
@@ -308,6 +320,13 @@ std::string FlagOfField(const EstimateFlags& flags, const std::string& field) {
       {"kv_head_count", "--kv-heads", Shown(flags.kv_heads)},
       {"kv_transfer.tier", "--kv-to", flags.kv_to},
       {"kv_transfer.nic_count", "--kv-nics", Shown(flags.kv_nics)},
+      {"overlap.kind", "--overlap", flags.overlap},
+      {"overlap.efficiency_ratio", "--overlap-efficiency",
+       flags.overlap_efficiency.has_value()
+           ? absl::StrCat(*flags.overlap_efficiency)
+           : ""},
+      {"overlap.multiprocessor_count", "--overlap-sms",
+       Shown(flags.overlap_multiprocessors)},
       {"forward_pass.drafting.draft_token_count", "--draft-tokens",
        Shown(flags.draft_tokens)},
       {"forward_pass.drafting.acceptance_rate", "--acceptance",
@@ -315,6 +334,12 @@ std::string FlagOfField(const EstimateFlags& flags, const std::string& field) {
       {"model_graph", "--model", flags.model},
       {"hardware_profile", "--hardware", flags.hardware},
   };
+  if (absl::StartsWith(path, "what_if.hardware_profiles")) {
+    return Named("--what-if-hardware", flags.what_if_hardware);
+  }
+  if (absl::StartsWith(path, "what_if.device_hour_prices")) {
+    return Named("--price-per-hour", flags.price_per_hour);
+  }
   if (absl::StartsWith(path, "precision.linear_precisions")) {
     return flags.activations_of.empty()
                ? Named("--weights-of", flags.weights_of)

@@ -66,6 +66,7 @@ absl::StatusOr<Answer> RunHardwareGet(const Session& session,
       break;
     case OutputFormat::kTable:
     case OutputFormat::kMarkdown:
+    case OutputFormat::kSvg:
       answer.out = HardwareText(profile, style);
       break;
   }

@@ -67,6 +67,7 @@ absl::StatusOr<Answer> RunModelGet(const Session& session,
       return Answer{.out = CsvText(TensorClassReport(graph.size()))};
     case OutputFormat::kTable:
     case OutputFormat::kMarkdown:
+    case OutputFormat::kSvg:
       break;
   }
   return Answer{.out = ModelText(graph, style)};
@@ -93,6 +94,7 @@ absl::StatusOr<Answer> RunModelImport(const Session& session,
       return answer;
     case OutputFormat::kTable:
     case OutputFormat::kMarkdown:
+    case OutputFormat::kSvg:
       break;
   }
   answer.out = ModelText(imported->model_graph(), style);

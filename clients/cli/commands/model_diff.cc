@@ -211,6 +211,7 @@ absl::StatusOr<Answer> RunModelDiff(const Session& session,
       return Answer{.out = CsvText(DifferenceReport(differences))};
     case OutputFormat::kTable:
     case OutputFormat::kMarkdown:
+    case OutputFormat::kSvg:
     case OutputFormat::kTextproto:
       break;
   }

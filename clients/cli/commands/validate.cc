@@ -176,6 +176,7 @@ std::string OutputOf(const Validation& validation, const Arguments& arguments,
     case OutputFormat::kTable:
     case OutputFormat::kMarkdown:
     case OutputFormat::kTextproto:
+    case OutputFormat::kSvg:
       break;
   }
   return JudgementsText(validation.judgements, {worst_rows, !arguments.quiet},

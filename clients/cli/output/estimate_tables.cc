@@ -126,6 +126,16 @@ std::vector<Cell> ClassRow(absl::string_view name, double bytes,
   return row;
 }
 
+// A rate above the physical one: no ceiling, and no peak.
+std::vector<Cell> EffectiveFeedRow(const v1::WaterfallTier& tier,
+                                   size_t columns) {
+  std::vector<Cell> row(columns);
+  row[0] = Text("  effective feed", Tone::kFaint);
+  for (size_t i = 1; i < columns; ++i) row[i] = Text(" ");
+  row[3] = Number(tier.busy_bytes_per_second());
+  return row;
+}
+
 }  // namespace
 
 Report PartsReport(const v1::EstimateResponse& response) {
@@ -152,6 +162,12 @@ Report PartsReport(const v1::EstimateResponse& response) {
                            NumberOrNothing(total.flops),
                            NumberOrNothing(total.bytes),
                            NumberOrNothing(total.message_bytes)});
+  }
+  const double hidden = response.estimate().hidden_seconds();
+  if (hidden > 0) {
+    report.rows.push_back({Text("overlap hides"), Number(-hidden),
+                           Number(step > 0 ? -hidden / step : 0), Cell{},
+                           Cell{}, Cell{}, Cell{}, Cell{}});
   }
   report.rows.push_back({Text("step", Tone::kStrong), Number(step), Number(1),
                          BoundCell(response.estimate().bound()), Text(" "),
@@ -273,6 +289,9 @@ Report WaterfallReport(const v1::EstimateResponse& response) {
                            NumberOrNothing(tier.exposed_seconds()),
                            NumberOrNothing(tier.share_ratio()),
                            Text(bar > 0 ? std::string(bar, '#') : " ", tone)});
+    if (tier.effective_feed()) {
+      report.rows.push_back(EffectiveFeedRow(tier, report.columns.size()));
+    }
     if (tier.tier() == "hbm") {
       const size_t columns = report.columns.size();
       report.rows.push_back(ClassRow("weights", tier.weight_bytes(), columns));
