@@ -10,6 +10,7 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "calibrate/fit/plans.h"
+#include "calibrate/fit/scaled_stacks.h"
 #include "calibrate/tables/names.h"
 #include "model/base/status_macros.h"
 #include "model/base/violations.h"
@@ -217,6 +218,35 @@ class StackFitter {
   std::optional<double> foreign_expert_rows_;
 };
 
+constexpr char kFileHead[] =
+    "# proto-file: mansard/v1/catalog.proto\n"
+    "# proto-message: mansard.v1.HardwareProfile\n"
+    "# Written by mansard-calibrate fit.\n";
+
+// Every device's, whether it was fitted or not.
+void AddScaledStacks(const model::ShippedData& data,
+                     const FitStacksOptions& options, FittedStacks& fitted) {
+  const auto source = data.profiles.find(kScaleSource);
+  if (source == data.profiles.end() || !options.plan.empty() ||
+      !options.stack.empty()) {
+    return;
+  }
+  for (const auto& [hardware, profile] : data.profiles) {
+    if (!options.hardware.empty() && hardware != options.hardware) continue;
+    std::optional<model::BoundFamily> gemm =
+        ScaledGemm(*source->second, *profile);
+    if (!gemm.has_value()) continue;
+    std::vector<model::BoundFamily> bound = {*gemm, *gemm};
+    bound.back().precision = "fp16";
+    std::string& text = fitted.files[hardware];
+    if (text.empty()) text = kFileHead;
+    absl::StrAppend(
+        &text, model::DerivedStackToText(kScaledStack,
+                                         profile->stacks().front().spec().id,
+                                         bound, std::nullopt));
+  }
+}
+
 absl::Status FitDevice(const std::string& hardware,
                        const HardwareProfile& profile, const DeviceTasks& tasks,
                        const FitStacksOptions& options, FittedStacks& fitted) {
@@ -235,11 +265,7 @@ absl::Status FitDevice(const std::string& hardware,
     }
   }
   if (text.empty()) return absl::OkStatus();
-  fitted.files[hardware] = absl::StrCat(
-      "# proto-file: mansard/v1/catalog.proto\n"
-      "# proto-message: mansard.v1.HardwareProfile\n"
-      "# Written by mansard-calibrate fit.\n",
-      text);
+  fitted.files[hardware] = absl::StrCat(kFileHead, text);
   return absl::OkStatus();
 }
 
@@ -263,6 +289,7 @@ absl::StatusOr<FittedStacks> FitStacks(const std::vector<MeasuredCase>& cases,
     RETURN_IF_ERROR(
         FitDevice(hardware, *data.profiles.at(hardware), own, options, fitted));
   }
+  AddScaledStacks(data, options, fitted);
   return fitted;
 }
 

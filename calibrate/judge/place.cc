@@ -9,6 +9,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/strip.h"
 #include "calibrate/fit/fit_stacks.h"
+#include "calibrate/fit/scaled_stacks.h"
 #include "calibrate/tables/names.h"
 
 namespace mansard::calibrate {
@@ -106,7 +107,8 @@ Placement PlaceOf(const std::string& device, const std::string& framework,
   if (profile == data.profiles.end()) return {};
   Placement place{profile->second.get()};
   if (options.spec_tier) {
-    place.stack = place.profile->FindStack("");
+    place.stack = place.profile->FindStack(kScaledStack);
+    if (place.stack == nullptr) place.stack = place.profile->FindStack("");
   } else if (!options.stack.empty()) {
     place.stack = place.profile->FindStack(options.stack);
   } else {

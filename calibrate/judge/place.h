@@ -13,7 +13,9 @@ namespace mansard::calibrate {
 struct PlaceOptions {
   std::string hardware = "";  // In place of the rows' own devices.
   std::string stack = "";     // In place of the rows' own engines.
-  bool spec_tier = false;     // Always the profile's first stack.
+  bool spec_tier = false;  // As if the device had never been measured: what is
+                           // scaled from another by
+  // datasheets, else the profile's first stack.
 };
 
 // Why a row has no answer.

@@ -171,6 +171,8 @@ framework, framework_version, source and latency_us beside those of its shape. R
 count for nothing, and of the others only those that no fit has seen, unless --all-rows.
 A row is asked of its device's stack for its engine and version; where it names no version, of the
 engine's newest stack; of libraries, of the device's own measured stack; else of the first stack.
+--tier spec asks as if the device had never been measured: a stack that is scaled from another
+device by datasheets, else the first.
 
 A group is the rows of one table, device, software and slice (formats, kernels, ranks). The worst
 groups come first; -o md lists those above their target before all others. -o json adds deciles by

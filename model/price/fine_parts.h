@@ -6,11 +6,12 @@
 
 namespace mansard::model {
 
-// "split-kv". Precondition: a fused decode.
+// "split-kv". Scores that are written to memory are traffic beside the cache.
+// Precondition: a decode.
 Parts SplitDecodeParts(const Op& op, const AttentionShape& shape,
                        const SplitDecodeFamily& family,
                        const ResolvedHardware& hardware);
-// The same on latent vectors. Precondition: a fused decode; absorbed.
+// The same on latent vectors. Precondition: a decode; absorbed.
 Parts LatentDecodeParts(const Op& op, const LatentAttentionShape& shape,
                         const SplitDecodeFamily& family,
                         const ResolvedHardware& hardware);

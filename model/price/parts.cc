@@ -130,14 +130,14 @@ Parts DecodeParts(const Op& op, const ResolvedHardware& hardware) {
     }
     const SplitDecodeFamily* family =
         fine.split_decode.For(case_of(shape->kv_cache));
-    if (family != nullptr && shape->fused) {
+    if (family != nullptr) {
       return SplitDecodeParts(op, *shape, *family, hardware);
     }
   }
   if (const auto* shape = std::get_if<LatentAttentionShape>(&op.shape)) {
     const SplitDecodeFamily* family =
         fine.latent_decode.For(case_of(shape->kv_cache));
-    if (family != nullptr && shape->fused) {
+    if (family != nullptr) {
       return LatentDecodeParts(op, *shape, *family, hardware);
     }
   }

@@ -34,7 +34,7 @@ constexpr double kStepDown = 0.05;
 constexpr double kSwitch = 0.3;
 // A GEMM's configuration is chosen before power droops: where better hardware
 // makes it another one, that may droop more. Of a step.
-constexpr double kDroop = 5e-4;
+constexpr double kDroop = 2e-3;
 
 const model::ShippedData& Shipped() {
   static const model::ShippedData* const kData = [] {
