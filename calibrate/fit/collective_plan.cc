@@ -5,6 +5,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
+#include "calibrate/fit/plan_basics.h"
 #include "calibrate/tables/names.h"
 
 namespace mansard::calibrate {
@@ -65,14 +66,7 @@ constexpr LinePrior kNetwork[] = {{Protocol::kLl, 22, 6, 4},
 constexpr LinePrior kNetworkSend[] = {{Protocol::kLl, 12, 1, 8},
                                       {Protocol::kSimple, 18, 1, 25}};
 
-const Generation& GenerationOf(const model::Device& device) {
-  for (const Generation& generation : kGenerations) {
-    if (absl::StartsWith(device.spec().architecture, generation.architecture)) {
-      return generation;
-    }
-  }
-  return kGenerations[1];
-}
+constexpr size_t kHopper = 1;
 
 const char* NameOf(Protocol protocol) {
   switch (protocol) {
@@ -133,7 +127,7 @@ FitSlot LinesSlot(const Slice& slice, const model::Device& device) {
   };
   const bool sends = slice.kind == "send_receive";
   if (slice.tier == "nvlink") {
-    const Generation& generation = GenerationOf(device);
+    const Generation& generation = GenerationOf(device, kGenerations, kHopper);
     AddLine(generation.ll, slot);
     if (!sends) AddLine(generation.ll128, slot);
     AddLine(generation.simple, slot);
@@ -228,7 +222,9 @@ std::array<Bytes, 3> Kibibytes(const std::array<double, 3>& counts) {
 
 FitSlot DirectSlot(const EngineLimits& limits, const std::string& tier,
                    const model::Device& device) {
-  const double bus = tier == "pcie" ? 40 : GenerationOf(device).direct_bus;
+  const double bus =
+      tier == "pcie" ? 40
+                     : GenerationOf(device, kGenerations, kHopper).direct_bus;
   DirectAllReduceFamily family;
   family.facts.id = absl::StrCat("direct-all-reduce-", tier);
   family.one_shot_alpha = Microseconds(limits.one_shot_us);
@@ -283,7 +279,8 @@ FitSlot ExchangeSlot(const ExchangePrior& prior, const Slice& slice,
   for (char& c : family.facts.id) {
     if (c == '_') c = '-';
   }
-  const double scale = GenerationOf(device).direct_bus / 280;
+  const double scale =
+      GenerationOf(device, kGenerations, kHopper).direct_bus / 280;
   family.alpha = Microseconds(prior.alpha_us);
   family.network_alpha = Microseconds(prior.network_alpha_us);
   family.network_step = Microseconds(3);

@@ -6,6 +6,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
+#include "calibrate/fit/plan_basics.h"
 #include "model/base/format.h"
 
 namespace mansard::calibrate {
@@ -48,32 +49,17 @@ constexpr Generation kLatentGenerations[] = {
     {"Blackwell sm_120", 5, 3, 0, 0, 2, 4, 2, .35, .87, 10, 2.5, .6},
     {"Blackwell", 5, 4.6, 0, 0, 1.2, 1.2, 1.2, .9, .93, 24, 3, .55},
 };
-constexpr double kTypicalClock = 1.7e9;
+constexpr size_t kHopper = 2;  // In both tables.
 
 bool IsDatacenterBlackwell(const model::DeviceSpec& spec) {
   return absl::StartsWith(spec.architecture, "Blackwell") &&
          !absl::StartsWith(spec.architecture, "Blackwell sm_12");
 }
 
-template <size_t kCount>
-const Generation& GenerationOf(const model::DeviceSpec& spec,
-                               const Generation (&generations)[kCount]) {
-  for (const Generation& generation : generations) {
-    if (absl::StartsWith(spec.architecture, generation.architecture)) {
-      return generation;
-    }
-  }
-  return generations[2];
-}
-
 SplitDecodeFamily Base(const model::Device& device,
                        const Generation& generation) {
-  const model::DeviceSpec& spec = device.spec();
-  const double multiprocessors = spec.multiprocessor_count.has_value()
-                                     ? spec.multiprocessor_count->value
-                                     : 1;
-  const double clock =
-      spec.clock_hertz.has_value() ? spec.clock_hertz->value : kTypicalClock;
+  const double multiprocessors = Multiprocessors(device);
+  const double clock = Clock(device);
   SplitDecodeFamily family{};
   family.facts.sigma = 0.2;  // Until a fit says.
   family.launch = Microseconds(generation.launch_us);
@@ -130,13 +116,6 @@ std::vector<FreeParameter> FreeOfDecode() {
   return free;
 }
 
-// The format of the cache in "bf16" and "bf16 kv fp8"; empty: of another slice.
-std::optional<Format> CacheOf(absl::string_view slice) {
-  if (slice == "bf16") return Format::kBf16;
-  if (slice == "bf16 kv fp8") return Format::kFp8E4m3;
-  return std::nullopt;
-}
-
 std::vector<FitPlan> PlansOf(std::vector<SplitDecodeFamily> priors,
                              const std::string& op_kind, Format cache,
                              const std::vector<FreeParameter>& free) {
@@ -162,7 +141,7 @@ std::vector<FitPlan> PlansOf(std::vector<SplitDecodeFamily> priors,
 std::vector<SplitDecodeFamily> DecodePriors(const model::Device& device,
                                             double cache_bytes) {
   SplitDecodeFamily shared =
-      Base(device, GenerationOf(device.spec(), kGenerations));
+      Base(device, GenerationOf(device, kGenerations, kHopper));
   // What widens the cache to the format of the arithmetic passes fewer bytes.
   if (cache_bytes < 2) shared.part_feed *= 0.6;
   // Kernels for up to 32 query heads of a KV head; beyond, and where no heads
@@ -184,7 +163,7 @@ std::vector<SplitDecodeFamily> DecodePriors(const model::Device& device,
 
 std::vector<SplitDecodeFamily> LatentDecodePriors(const model::Device& device) {
   SplitDecodeFamily base =
-      Base(device, GenerationOf(device.spec(), kLatentGenerations));
+      Base(device, GenerationOf(device, kLatentGenerations, kHopper));
   base.combine_part = Microseconds(0.08);
   std::vector<SplitDecodeFamily> priors;
   for (const double rows : {64, 128, 16}) {

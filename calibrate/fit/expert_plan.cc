@@ -6,6 +6,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "calibrate/fit/plan_basics.h"
 #include "model/base/format.h"
 
 namespace mansard::calibrate {
@@ -45,27 +46,7 @@ constexpr Generation kGenerations[] = {
     {"CDNA", 18, 8, .2, .08, .4, .93, 30, 1, 128, 7.5, .5, .5},
 };
 constexpr size_t kHopper = 1;
-constexpr double kTypicalClock = 1.7e9;
 constexpr double kTypicalSigma = 0.2;  // Until a fit knows better.
-
-const Generation& GenerationOf(const model::Device& device) {
-  for (const Generation& generation : kGenerations) {
-    if (absl::StartsWith(device.spec().architecture, generation.architecture)) {
-      return generation;
-    }
-  }
-  return kGenerations[kHopper];
-}
-
-double Multiprocessors(const model::Device& device) {
-  const auto& count = device.spec().multiprocessor_count;
-  return count.has_value() ? count->value : 1;
-}
-
-double Clock(const model::Device& device) {
-  const auto& clock = device.spec().clock_hertz;
-  return clock.has_value() ? clock->value : kTypicalClock;
-}
 
 // Most columns first: they win most often.
 std::vector<GemmTile> Tiles() {
@@ -101,7 +82,7 @@ std::optional<Format> WeightsOf(const std::string& slice) {
 
 ExpertGemmFamily ExpertGemmPrior(const model::Device& device,
                                  ExpertStart start) {
-  const Generation& generation = GenerationOf(device);
+  const Generation& generation = GenerationOf(device, kGenerations, kHopper);
   const double count = Multiprocessors(device);
   const double clock = Clock(device);
   ExpertGemmFamily family;
@@ -141,14 +122,15 @@ ElementwiseFamily ExpertElementwisePrior(const model::Device& device) {
   family.facts.sigma = kTypicalSigma;
   family.launch = Microseconds(0);  // The layer's launch has it.
   family.hbm_fraction = 0.6;
-  family.l2_feed = BytesPerSecond::Of(GenerationOf(device).elementwise_feed *
-                                      Multiprocessors(device) * Clock(device));
+  family.l2_feed = BytesPerSecond::Of(
+      GenerationOf(device, kGenerations, kHopper).elementwise_feed *
+      Multiprocessors(device) * Clock(device));
   return family;
 }
 
 double ForeignExpertRows(const model::Device& device,
                          absl::string_view framework) {
-  const Generation& generation = GenerationOf(device);
+  const Generation& generation = GenerationOf(device, kGenerations, kHopper);
   if (framework == "vLLM") return generation.foreign_vllm;
   if (framework == "SGLang") return generation.foreign_sglang;
   return 0;

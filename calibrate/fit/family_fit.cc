@@ -312,17 +312,6 @@ std::optional<double> ParameterOf(const KernelFamily& family,
   return value;
 }
 
-std::optional<model::Seconds> AnswerFor(const MeasuredCase& measured,
-                                        const model::HardwareProfile& profile,
-                                        const KernelStack& stack) {
-  const std::optional<model::OpList> ops =
-      measured.ops(profile.device(), stack);
-  if (!ops.has_value()) return std::nullopt;
-  return model::SumOfEstimates(
-      *ops, {profile.device(), profile.fabrics().front(), stack,
-             measured.warm_cache});
-}
-
 absl::StatusOr<FamilyFit> FitFamilies(
     const std::vector<const MeasuredCase*>& cases,
     const model::HardwareProfile& profile, const KernelStack& base,

@@ -86,9 +86,4 @@ absl::StatusOr<FamilyFit> FitFamilies(
 std::optional<double> ParameterOf(const model::KernelFamily& family,
                                   const std::string& name);
 
-// The answer for a row on a stack: all of its ops. Empty where it has none.
-std::optional<model::Seconds> AnswerFor(const MeasuredCase& measured,
-                                        const model::HardwareProfile& profile,
-                                        const model::KernelStack& stack);
-
 }  // namespace mansard::calibrate

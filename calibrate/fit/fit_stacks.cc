@@ -114,9 +114,11 @@ void Describe(const Task& task, const std::string& date, FamilyFit& fit) {
 
 // What a slot's family is bound for: 16-bit formats run at one rate and move
 // the same bytes, a fit to one serves both.
-std::vector<std::string> ServedBy(const FitSlot& slot) {
-  if (slot.precision == "bf16") return {"bf16", "fp16"};
-  return {slot.precision};
+void Bind(model::BoundFamily family, std::vector<model::BoundFamily>& bound) {
+  bound.push_back(std::move(family));
+  if (bound.back().precision != "bf16") return;
+  bound.push_back(bound.back());
+  bound.back().precision = "fp16";
 }
 
 // Of the parameters, and of what is judged.
@@ -173,12 +175,7 @@ class StackFitter {
       KernelStackSpec spec = current_.spec();
       for (const FitSlot& slot : fit.slots) {
         RETURN_IF_ERROR(Place(slot, spec));
-        model::BoundFamily bound{slot.op_kind, slot.precision, slot.tier,
-                                 slot.prior};
-        for (const std::string& precision : ServedBy(slot)) {
-          bound.precision = precision;
-          bound_.push_back(bound);
-        }
+        Bind({slot.op_kind, slot.precision, slot.tier, slot.prior}, bound_);
       }
       if (const auto rows = task.plans[best].foreign_expert_rows) {
         spec.fusion.foreign_expert_rows = *rows;
@@ -236,8 +233,8 @@ void AddScaledStacks(const model::ShippedData& data,
     std::optional<model::BoundFamily> gemm =
         ScaledGemm(*source->second, *profile);
     if (!gemm.has_value()) continue;
-    std::vector<model::BoundFamily> bound = {*gemm, *gemm};
-    bound.back().precision = "fp16";
+    std::vector<model::BoundFamily> bound;
+    Bind(*std::move(gemm), bound);
     std::string& text = fitted.files[hardware];
     if (text.empty()) text = kFileHead;
     absl::StrAppend(

@@ -6,6 +6,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
+#include "calibrate/fit/plan_basics.h"
 
 namespace mansard::calibrate {
 namespace {
@@ -45,16 +46,7 @@ constexpr Generation kGenerations[] = {
     {"Blackwell", 1.20, .82, 3.06, .069, .868, .257, 2.55, .851, 97, .9, 256,
      true},
 };
-constexpr double kTypicalClock = 1.7e9;
-
-const Generation& GenerationOf(const model::DeviceSpec& spec) {
-  for (const Generation& generation : kGenerations) {
-    if (absl::StartsWith(spec.architecture, generation.architecture)) {
-      return generation;
-    }
-  }
-  return kGenerations[2];
-}
+constexpr size_t kHopper = 2;
 
 std::vector<GemmTile> Tiles(bool wide) {
   std::vector<GemmTile> tiles;
@@ -85,13 +77,9 @@ std::vector<GemmTile> Tiles(bool wide) {
 }  // namespace
 
 model::TiledGemmFamily GemmPrior(const model::Device& device) {
-  const model::DeviceSpec& spec = device.spec();
-  const Generation& generation = GenerationOf(spec);
-  const double multiprocessors = spec.multiprocessor_count.has_value()
-                                     ? spec.multiprocessor_count->value
-                                     : 1;
-  const double clock =
-      spec.clock_hertz.has_value() ? spec.clock_hertz->value : kTypicalClock;
+  const Generation& generation = GenerationOf(device, kGenerations, kHopper);
+  const double multiprocessors = Multiprocessors(device);
+  const double clock = Clock(device);
   model::TiledGemmFamily family;
   family.launch = Microseconds(generation.launch_us);
   family.wave = Microseconds(generation.wave_us);
@@ -116,18 +104,24 @@ namespace {
 
 constexpr double kWide = 0.4;  // Of a logarithm: about 40 %.
 
-std::vector<FreeParameter> FreeOfGemm() {
-  return {{"launch_seconds", kWide, 8},
-          {"wave_seconds", kWide, 8},
-          {"split_seconds", kWide, 6},
-          {"block_latency_seconds", kWide, 6},
-          {"peak_fraction_ratio", 0.15, 2},
-          {"droop_ratio", kWide, 6},
-          {"droop_seconds", kWide, 8},
-          {"hbm_fraction_ratio", 0.05, 1.5},
-          {"l2_feed_bytes_per_second", kWide, 6},
-          {"sm_hbm_feed_bytes_per_second", 0.2, 3},
-          {"sm_smem_feed_bytes_per_second", 0.2, 4}};
+std::vector<FreeParameter> FreeOfGemm(bool splits) {
+  std::vector<FreeParameter> free = {{"launch_seconds", kWide, 8},
+                                     {"wave_seconds", kWide, 8},
+                                     {"split_seconds", kWide, 6},
+                                     {"block_latency_seconds", kWide, 6},
+                                     {"peak_fraction_ratio", 0.15, 2},
+                                     {"droop_ratio", kWide, 6},
+                                     {"droop_seconds", kWide, 8},
+                                     {"hbm_fraction_ratio", 0.05, 1.5},
+                                     {"l2_feed_bytes_per_second", kWide, 6},
+                                     {"sm_hbm_feed_bytes_per_second", 0.2, 3},
+                                     {"sm_smem_feed_bytes_per_second", 0.2, 4}};
+  if (!splits) {
+    std::erase_if(free, [](const FreeParameter& parameter) {
+      return parameter.name == "split_seconds";
+    });
+  }
+  return free;
 }
 
 // One read for the largest value, one to convert; more where kernels are
@@ -152,10 +146,6 @@ enum class Choice {
   kNoSplit,
   kFew,  // A few tiles by the number of rows.
 };
-
-bool SplitsNothing(const model::TiledGemmFamily& family) {
-  return family.splits.size() == 1;
-}
 
 }  // namespace
 
@@ -186,11 +176,7 @@ std::vector<FitPlan> GemmPlans(const model::Device& device,
       plan.slots.push_back({.op_kind = "plain_gemm",
                             .precision = name,
                             .prior = family,
-                            .free = FreeOfGemm()});
-      if (SplitsNothing(family)) {
-        auto& free = plan.slots.back().free;
-        free.erase(free.begin() + 2);
-      }
+                            .free = FreeOfGemm(choice == Choice::kAll)});
       if (narrow) plan.slots.push_back(QuantizeSlot(device, weights));
       plans.push_back(std::move(plan));
     }

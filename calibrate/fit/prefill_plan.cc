@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
 #include "absl/strings/strip.h"
+#include "calibrate/fit/plan_basics.h"
 #include "model/base/format.h"
 
 namespace mansard::calibrate {
@@ -48,14 +49,7 @@ constexpr Generation kGenerations[] = {
     {"Blackwell", 8.7, 1, .396, .722, .85, .849, .60, .9, .43, .10, 6.9},
 };
 
-const Generation& GenerationOf(const model::DeviceSpec& spec) {
-  for (const Generation& generation : kGenerations) {
-    if (absl::StartsWith(spec.architecture, generation.architecture)) {
-      return generation;
-    }
-  }
-  return kGenerations[2];
-}
+constexpr size_t kHopper = 2;
 
 bool RunsAmpereKernels(const model::DeviceSpec& spec) {
   for (const char* architecture : {"Ampere", "Ada", "Blackwell sm_120"}) {
@@ -125,7 +119,8 @@ std::vector<TiledPrefillFamily> PrefillPriors(const model::Device& device) {
   const model::DeviceSpec& spec = device.spec();
   std::vector<TiledPrefillFamily> families;
   for (Kernel& kernel : KernelsOf(spec)) {
-    TiledPrefillFamily family = Base(GenerationOf(spec));
+    TiledPrefillFamily family =
+        Base(GenerationOf(device, kGenerations, kHopper));
     family.head_tiles = std::move(kernel.tiles);
     family.decodes_as_prompts = 0;
     family.packs_heads = kernel.packs_and_splits ? 1 : 0;
@@ -154,13 +149,6 @@ std::vector<FreeParameter> FreeOfPrefill() {
 }
 
 namespace {
-
-// The cache of a slice of the engine's own kernel in 16-bit arithmetic.
-std::optional<model::Format> CacheOf(absl::string_view slice) {
-  if (slice == "bf16") return model::Format::kBf16;
-  if (slice == "bf16 kv fp8") return model::Format::kFp8E4m3;
-  return std::nullopt;
-}
 
 std::vector<FitPlan> PlansOf(std::vector<TiledPrefillFamily> families,
                              const char* op_kind, model::Format cache,

@@ -51,12 +51,6 @@ bool IsTable(const CsvReader& reader, const KnownTable& table) {
 
 }  // namespace
 
-std::vector<std::string> TableNames() {
-  std::vector<std::string> names;
-  for (const KnownTable& table : kTables) names.emplace_back(table.name);
-  return names;
-}
-
 absl::StatusOr<std::vector<MeasuredCase>> ReadMeasured(absl::string_view csv) {
   const CsvReader reader(csv);
   for (const KnownTable& table : kTables) {

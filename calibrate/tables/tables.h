@@ -10,9 +10,6 @@
 
 namespace mansard::calibrate {
 
-// "gemm", "moe", ...
-std::vector<std::string> TableNames();
-
 // The rows of a table whose columns say which it is. Error: none of ours, or
 // its reader's.
 absl::StatusOr<std::vector<MeasuredCase>> ReadMeasured(absl::string_view csv);

@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <cmath>
 
+#include "model/base/distinct_places.h"
+#include "model/base/p_norm.h"
+
 namespace mansard::model {
 namespace {
 
@@ -47,13 +50,7 @@ double MultiprocessorsOf(const ExpertExchangeFamily& family,
   return wanted > 0 ? std::min(wanted, device) : device;
 }
 
-double FourthPower(double x) { return (x * x) * (x * x); }
-
 }  // namespace
-
-double DistinctPlaces(double places, double experts_per_token) {
-  return places * (1 - std::pow(1 - 1 / places, experts_per_token));
-}
 
 ExchangeTimes TimeExchange(const ExpertExchangeFamily& family,
                            const ExchangeProblem& problem) {
@@ -80,7 +77,7 @@ ExchangeTimes TimeExchange(const ExpertExchangeFamily& family,
     const double powers = FourthPower(times.feed / largest) +
                           FourthPower(times.bus / largest) +
                           FourthPower(times.network / largest);
-    times.time += largest * std::sqrt(std::sqrt(powers));
+    times.time += largest * FourthRoot(powers);
   }
   return times;
 }

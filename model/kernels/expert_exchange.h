@@ -52,10 +52,6 @@ struct ExchangeTimes {
   Bytes network_bytes;
 };
 
-// Of `places`, those that hold some of a token's experts, on average, each
-// expert being at any of them.
-double DistinctPlaces(double places, double experts_per_token);
-
 // Preconditions: a family that KernelStack::Create accepts; numbers of the
 // problem positive but where 0 has a meaning.
 ExchangeTimes TimeExchange(const ExpertExchangeFamily& family,

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "gtest/gtest.h"
+#include "model/base/distinct_places.h"
 
 namespace mansard::model {
 namespace {

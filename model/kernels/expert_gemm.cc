@@ -3,12 +3,11 @@
 #include <algorithm>
 #include <cmath>
 
+#include "model/base/p_norm.h"
+#include "model/kernels/pipeline_stages.h"
+
 namespace mansard::model {
 namespace {
-
-constexpr double kStages = 4;
-constexpr double kStageOverhead = 1024;  // Bytes of barriers and descriptors.
-constexpr double kMaxResident = 4;
 
 // What no tile changes is computed once.
 class Search {
@@ -91,10 +90,8 @@ class Search {
         rows * p_.input_bytes + columns * p_.weight_bytes;
     choice.l2 = tiles * operand_bytes * depth_ * seconds_per_l2_byte_;
     choice.hbm = HbmTime(p_.experts * across);
-    const double resident = std::clamp(
-        std::floor(smem_ / (kStages * (rows + columns) * family_.k_block_bytes +
-                            kStageOverhead)),
-        1.0, kMaxResident);
+    const double resident =
+        ResidentJobs(smem_, (rows + columns) * family_.k_block_bytes);
     choice.chain = blocks_ * family_.block_latency.value() *
                    std::ceil(tiles / (multiprocessors_ * resident));
     const double fixed = launch_ + choice.waves * family_.wave.value();
@@ -102,16 +99,13 @@ class Search {
                                     std::max(choice.hbm, choice.chain));
     if (found_ && fixed + largest >= best_.time) return;
     choice.time =
-        fixed + largest * Norm(compute / largest, choice.l2 / largest,
-                               choice.hbm / largest, choice.chain / largest);
+        fixed + largest * FourthRoot(FourthPower(compute / largest) +
+                                     FourthPower(choice.l2 / largest) +
+                                     FourthPower(choice.hbm / largest) +
+                                     FourthPower(choice.chain / largest));
     if (found_ && choice.time >= best_.time) return;
     best_ = choice;
     found_ = true;
-  }
-
-  static double Norm(double a, double b, double c, double d) {
-    const auto fourth = [](double x) { return (x * x) * (x * x); };
-    return std::sqrt(std::sqrt(fourth(a) + fourth(b) + fourth(c) + fourth(d)));
   }
 
   ExpertGemmTimes Result() const {

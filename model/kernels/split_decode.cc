@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "model/base/p_norm.h"
+
 namespace mansard::model {
 namespace {
 
@@ -36,8 +38,6 @@ double WarmShare(const SplitDecodeFamily& family,
   if (!machine.warm || !(kept > 0)) return 0;
   return std::clamp(2 - footprint.value() / kept, 0.0, 1.0);
 }
-
-double FourthPower(double x) { return (x * x) * (x * x); }
 
 // What no split changes.
 SplitDecodeTimes Unsplit(const SplitDecodeFamily& family,
@@ -115,8 +115,8 @@ SplitDecodeTimes TimeSplitDecode(const SplitDecodeFamily& family,
                                 : Seconds::Zero();
     const Seconds traffic = split > 1 ? split * partials : Seconds::Zero();
     const Seconds time =
-        Seconds::Of(std::sqrt(std::sqrt(others + FourthPower(chain.value())))) +
-        combine + traffic;
+        Seconds::Of(FourthRoot(others + FourthPower(chain.value()))) + combine +
+        traffic;
     if (!(time < times.time)) continue;
     times.time = time;
     times.chain = chain;

@@ -3,12 +3,12 @@
 #include <algorithm>
 #include <cmath>
 
+#include "model/base/p_norm.h"
+#include "model/kernels/pipeline_stages.h"
+
 namespace mansard::model {
 namespace {
 
-constexpr double kStages = 4;
-constexpr double kStageOverhead = 1024;  // Bytes of barriers and descriptors.
-constexpr double kMaxResident = 4;
 constexpr double kPartialSumBytes = 8;  // fp32, written and read.
 
 // Seconds and rates of the family and the machine as plain numbers, for the
@@ -74,9 +74,7 @@ class Search {
     facts.tiles = p_.batch * down * across;
     facts.operand_bytes =
         (rows * p_.input_bytes + columns * p_.weight_bytes) * block_elements_;
-    facts.resident = std::clamp(
-        std::floor(smem_ / (kStages * facts.operand_bytes + kStageOverhead)),
-        1.0, kMaxResident);
+    facts.resident = ResidentJobs(smem_, facts.operand_bytes);
     facts.tensor_per_block =
         2 * rows * columns * block_elements_ * seconds_per_flop_;
     facts.smem_per_block = std::max(rows, columns) / 64 *
@@ -130,18 +128,15 @@ class Search {
                                     std::max(choice.hbm, choice.chain));
     if (found_ && fixed + largest >= best_.time) return;
     choice.time =
-        fixed + largest * Norm(compute / largest, choice.l2 / largest,
-                               choice.hbm / largest, choice.chain / largest);
+        fixed + largest * FourthRoot(FourthPower(compute / largest) +
+                                     FourthPower(choice.l2 / largest) +
+                                     FourthPower(choice.hbm / largest) +
+                                     FourthPower(choice.chain / largest));
     if (found_ && choice.time >= best_.time) return;
     choice.facts = facts;
     choice.split = split;
     best_ = choice;
     found_ = true;
-  }
-
-  static double Norm(double a, double b, double c, double d) {
-    const auto fourth = [](double x) { return (x * x) * (x * x); };
-    return std::sqrt(std::sqrt(fourth(a) + fourth(b) + fourth(c) + fourth(d)));
   }
 
   TiledGemmTimes Result() const {

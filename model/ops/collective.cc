@@ -1,60 +1,48 @@
-#include <cmath>
-
+#include "model/base/distinct_places.h"
 #include "model/ops/op.h"
 
 namespace mansard::model {
 
-// The buffer is read and written in device memory besides crossing the links;
-// the sum is one add per element and peer, not counted.
-Op AllReduceOp(const CollectiveShape& shape, Bytes message) {
-  Op op{.kind = OpKind::kAllReduce,
-        .part = Part::kAttentionAllReduce,
-        .shape = shape};
+namespace {
+
+// A buffer that crosses the links, read and written in device memory besides.
+Op MessageOp(OpKind kind, Part part, const CollectiveShape& shape,
+             Bytes message, Bytes read, Bytes written) {
+  Op op{.kind = kind, .part = part, .shape = shape};
   op.work.message = message;
-  op.work.activations_in = message;
-  op.work.activations_out = message;
+  op.work.activations_in = read;
+  op.work.activations_out = written;
   return op;
+}
+
+}  // namespace
+
+// The sum is one add per element and peer, not counted.
+Op AllReduceOp(const CollectiveShape& shape, Bytes message) {
+  return MessageOp(OpKind::kAllReduce, Part::kAttentionAllReduce, shape,
+                   message, message, message);
 }
 
 // Reads its own part, writes the whole buffer.
 Op AllGatherOp(const CollectiveShape& shape, Bytes message) {
-  Op op{.kind = OpKind::kAllGather,
-        .part = Part::kLogitsAllGather,
-        .shape = shape};
-  op.work.message = message;
-  op.work.activations_in = message / shape.ranks;
-  op.work.activations_out = message;
-  return op;
+  return MessageOp(OpKind::kAllGather, Part::kLogitsAllGather, shape, message,
+                   message / shape.ranks, message);
 }
 
 // Reads the whole buffer, writes its own part of the sum.
 Op ReduceScatterOp(const CollectiveShape& shape, Bytes message) {
-  Op op{.kind = OpKind::kReduceScatter,
-        .part = Part::kFeedForwardAllReduce,
-        .shape = shape};
-  op.work.message = message;
-  op.work.activations_in = message;
-  op.work.activations_out = message / shape.ranks;
-  return op;
+  return MessageOp(OpKind::kReduceScatter, Part::kFeedForwardAllReduce, shape,
+                   message, message, message / shape.ranks);
 }
 
 Op AllToAllOp(const CollectiveShape& shape, Bytes message) {
-  Op op{
-      .kind = OpKind::kAllToAll, .part = Part::kExpertDispatch, .shape = shape};
-  op.work.message = message;
-  op.work.activations_in = message;
-  op.work.activations_out = message;
-  return op;
+  return MessageOp(OpKind::kAllToAll, Part::kExpertDispatch, shape, message,
+                   message, message);
 }
 
 Op SendReceiveOp(const CollectiveShape& shape, Bytes message) {
-  Op op{.kind = OpKind::kSendReceive,
-        .part = Part::kStageTransfer,
-        .shape = shape};
-  op.work.message = message;
-  op.work.activations_in = message;
-  op.work.activations_out = message;
-  return op;
+  return MessageOp(OpKind::kSendReceive, Part::kStageTransfer, shape, message,
+                   message, message);
 }
 
 // The sender's side: it reads its cache, and writes nothing.
@@ -68,20 +56,14 @@ Op KvTransferOp(const CollectiveShape& shape, Bytes message) {
 
 namespace {
 
-// Ranks that hold some of a token's experts, on average: D = R (1 - (1 -
-// 1/R)^k) where each of k experts lies on one of R ranks at random.
-double DistinctRanks(const ExchangeShape& shape) {
-  const double ranks = shape.ranks;
-  return ranks * (1 - std::pow(1 - 1 / ranks, shape.experts_per_token));
-}
-
 // The busiest rank's. One copy of a token crosses to each rank that holds some
-// of its experts, but for the rank's own.
+// of its experts, which lie on ranks at random, but for the rank's own.
 Op ExchangeOp(OpKind kind, Part part, const ExchangeShape& shape) {
   Op op{.kind = kind, .part = part, .shape = shape};
   const Bytes token =
       ElementBytes(shape.format, static_cast<double>(shape.columns));
-  const double copies = shape.imbalance * shape.tokens * DistinctRanks(shape);
+  const double copies = shape.imbalance * shape.tokens *
+                        DistinctPlaces(shape.ranks, shape.experts_per_token);
   op.work.message = (copies * (shape.ranks - 1) / shape.ranks) * token;
   const Bytes apart = copies * token;
   const Bytes together = shape.tokens * token;

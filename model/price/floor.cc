@@ -1,6 +1,6 @@
 #include <algorithm>
 
-#include "model/kernels/expert_exchange.h"
+#include "model/base/distinct_places.h"
 #include "model/price/parts.h"
 #include "model/price/price.h"
 #include "model/price/work_on_device.h"

@@ -7,13 +7,13 @@
 #include <utility>
 
 #include "absl/strings/str_format.h"
+#include "model/base/p_norm.h"
 #include "model/price/parts.h"
 #include "model/price/work_on_device.h"
 
 namespace mansard::model {
 namespace {
 
-constexpr double kNorm = 4;
 // Of the normal distribution: ten percent lie below -1.2816 sigma.
 constexpr double kTenPercentPoint = 1.2815515655446004;
 
@@ -31,9 +31,6 @@ struct Combination {
   Seconds estimate;  // Not below `overlapped`; may be below the floor.
 };
 
-double FourthPower(double x) { return (x * x) * (x * x); }
-static_assert(kNorm == 4, "FourthPower and the root below are for p = 4");
-
 // Scaled by the largest time, so that tiny times do not underflow. Where even
 // its reciprocal is no number, it stands alone.
 Combination Combine(const Parts& parts) {
@@ -49,7 +46,7 @@ Combination Combine(const Parts& parts) {
       all.powers[i] = FourthPower(all.times[i].value() * scale);
       all.power_sum += all.powers[i];
     }
-    all.core = all.largest * std::sqrt(std::sqrt(all.power_sum));
+    all.core = all.largest * FourthRoot(all.power_sum);
   }
   all.overlapped = all.fixed + all.largest;
   // The norm lies between the largest and the sum; rounding must not undo it.

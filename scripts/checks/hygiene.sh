@@ -30,7 +30,7 @@ report "Paths of one machine" "$(repository_files . | matches "$machine_paths")"
 readonly svg_namespace='[h]ttp://www\.w3\.org/2000/svg'
 report "Addresses on the web" "$(
   repository_files . | matches "$web_addresses" |
-    grep -vE "$svg_namespace" || true
+    sed -E "s#$svg_namespace##g" | grep -E "$web_addresses" || true
 )"
 report "Build outputs among the sources" \
   "$(repository_files . | tr '\0' '\n' | grep -E "$build_outputs" || true)"
