@@ -1,11 +1,11 @@
 #include <algorithm>
-#include <cmath>
 #include <cstddef>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
+#include "model/base/magnitude.h"
 #include "model/estimate/kv_transfer.h"
 
 namespace mansard::model {
@@ -53,13 +53,13 @@ void CheckStorageNumber(const char* field, const double* value,
     }
     return;
   }
-  const bool legal =
-      std::isfinite(*value) && (zero_allowed ? *value >= 0 : *value > 0);
-  if (!legal) {
-    violations.Add(field,
-                   absl::StrFormat("is %g; allowed: finite, %s 0", *value,
-                                   zero_allowed ? "at least" : "above"));
-  } else if (!storage) {
+  const size_t before = violations.all().size();
+  if (zero_allowed) {
+    CheckNotNegative(field, *value, violations);
+  } else {
+    CheckPositive(field, "", *value, violations);
+  }
+  if (!storage && violations.all().size() == before) {
     violations.Add(field,
                    absl::StrFormat("is %g; counts for storage only", *value));
   }

@@ -1,25 +1,13 @@
 #include "model/hardware/device.h"
 
 #include <algorithm>
-#include <cmath>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_format.h"
+#include "model/base/magnitude.h"
 
 namespace mansard::model {
 namespace {
-
-void CheckPositive(absl::string_view field, absl::string_view subject,
-                   double value, Violations& violations) {
-  // The negation also catches NaN.
-  if (!(value > 0 && std::isfinite(value))) {
-    violations.Add(field,
-                   absl::StrFormat("%s%sis %g; must be positive and "
-                                   "finite",
-                                   subject, subject.empty() ? "" : " ", value));
-  }
-}
 
 using Rates = std::array<std::optional<Sourced<FlopsPerSecond>>, kFormatCount>;
 

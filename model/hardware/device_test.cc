@@ -83,6 +83,11 @@ TEST(DeviceTest, NamesTheRuleThatIsBroken) {
       {"smem",
        [](DeviceSpec& s) { s.smem = {.capacity = {}, .bandwidth = {}}; },
        "memory_levels", "capacity_bytes of smem is 0"},
+      {"l2 bandwidth of a denormal",
+       [](DeviceSpec& s) {
+         s.l2->bandwidth = {BytesPerSecond::Of(1e-310), {}};
+       },
+       "memory_levels", "bandwidth_bytes_per_second of l2 is 1e-310"},
       {"l2 bandwidth",
        [](DeviceSpec& s) {
          s.l2->bandwidth = {BytesPerSecond::Of(kInfinity), {}};

@@ -1,22 +1,13 @@
 #include "model/hardware/engine_memory.h"
 
-#include <cmath>
-
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_format.h"
+#include "model/base/magnitude.h"
 
 namespace mansard::model {
 namespace {
 
 constexpr int64_t kMaxCount = 1'000'000'000;
-
-void CheckBytes(absl::string_view field, double bytes, Violations& violations) {
-  if (!(bytes >= 0 && std::isfinite(bytes))) {
-    violations.Add(
-        field, absl::StrFormat("is %g; must be 0 or more and finite", bytes));
-  }
-}
 
 void CheckCount(absl::string_view field, int64_t count,
                 Violations& violations) {
@@ -29,17 +20,13 @@ void CheckCount(absl::string_view field, int64_t count,
 }  // namespace
 
 void CheckEngineMemory(const EngineMemory& memory, Violations& violations) {
-  if (!(memory.usable_fraction > 0 && memory.usable_fraction <= 1)) {
-    violations.Add("usable_ratio",
-                   absl::StrFormat("is %g; must be above 0 and at most 1",
-                                   memory.usable_fraction));
-  }
-  CheckBytes("framework_bytes", memory.framework.value(), violations);
-  CheckBytes("communication_bytes", memory.communication.value(), violations);
+  CheckFraction("usable_ratio", memory.usable_fraction, violations);
+  CheckNotNegative("framework_bytes", memory.framework.value(), violations);
+  CheckNotNegative("communication_bytes", memory.communication.value(), violations);
   CheckCount("max_batched_token_count", memory.token_budget, violations);
   CheckCount("max_sequence_count", memory.sequence_limit, violations);
-  CheckBytes("bytes_per_logit", memory.bytes_per_logit, violations);
-  CheckBytes("fixed_workspace_bytes", memory.fixed_workspace.value(),
+  CheckNotNegative("bytes_per_logit", memory.bytes_per_logit, violations);
+  CheckNotNegative("fixed_workspace_bytes", memory.fixed_workspace.value(),
              violations);
   CheckCount("block_token_count", memory.block_tokens, violations);
   CheckCount("mxfp4_width_multiple", memory.mxfp4_width_multiple, violations);

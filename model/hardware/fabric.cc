@@ -1,12 +1,12 @@
 #include "model/hardware/fabric.h"
 
 #include <algorithm>
-#include <cmath>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "model/base/id.h"
+#include "model/base/magnitude.h"
 
 namespace mansard::model {
 namespace {
@@ -20,14 +20,10 @@ constexpr int kMaxDomain = 1 << 20;
 
 void CheckLink(const Link& link, Violations& violations) {
   const double bandwidth = link.bandwidth.value.value();
-  if (!(bandwidth > 0 && std::isfinite(bandwidth))) {
-    violations.Add(
-        "bandwidth_bytes_per_second",
-        absl::StrFormat("is %g; must be positive and finite", bandwidth));
-  }
+  CheckPositive("bandwidth_bytes_per_second", "", bandwidth, violations);
   if (link.pair_bandwidth) {
     const double pair = link.pair_bandwidth->value.value();
-    if (!(pair > 0 && pair <= bandwidth)) {
+    if (!(pair >= kLeastMagnitude && pair <= bandwidth)) {
       violations.Add("pair_bandwidth_bytes_per_second",
                      absl::StrFormat("is %g; must be positive and at most "
                                      "bandwidth_bytes_per_second, %g",

@@ -67,6 +67,11 @@ TEST(FabricTest, NamesTheRuleThatIsBroken) {
          s.links[0].pair_bandwidth = {BytesPerSecond::Zero(), {}};
        },
        "links[0].pair_bandwidth_bytes_per_second", "is 0"},
+      // Positive, but a time over it is no number.
+      {[](FabricSpec& s) {
+         s.links[0].bandwidth.value = BytesPerSecond::Of(1e-300);
+       },
+       "links[0].bandwidth_bytes_per_second", "is 1e-300"},
   };
   for (const BrokenFabric& test : kCases) {
     FabricSpec spec = ValidSpec();

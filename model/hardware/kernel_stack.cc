@@ -1,42 +1,18 @@
 #include "model/hardware/kernel_stack.h"
 
 #include <algorithm>
-#include <cmath>
 #include <set>
 #include <utility>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_format.h"
 #include "model/base/id.h"
+#include "model/base/magnitude.h"
 #include "model/hardware/family_parameters.h"
 #include "model/hardware/fine_slots.h"
 
 namespace mansard::model {
 namespace {
-
-void CheckTime(absl::string_view field, Seconds time, Violations& violations) {
-  if (!(time.value() >= 0 && std::isfinite(time.value()))) {
-    violations.Add(field, absl::StrFormat("is %g; must be 0 or more and finite",
-                                          time.value()));
-  }
-}
-
-void CheckPositive(absl::string_view field, double value,
-                   Violations& violations) {
-  if (!(value > 0 && std::isfinite(value))) {
-    violations.Add(
-        field, absl::StrFormat("is %g; must be positive and finite", value));
-  }
-}
-
-void CheckFraction(absl::string_view field, double value,
-                   Violations& violations) {
-  if (!(value > 0 && value <= 1)) {
-    violations.Add(
-        field, absl::StrFormat("is %g; must be above 0 and at most 1", value));
-  }
-}
 
 std::string FamilyPath(const FamilyFacts& facts) {
   return absl::StrCat("families[\"", facts.id, "\"]");
@@ -151,18 +127,16 @@ void CheckRange(const char* name, Range range, double value,
   switch (range) {
     case Range::kTime:
     case Range::kCount:
-      CheckTime(name, Seconds::Of(value), violations);
+      CheckNotNegative(name, value, violations);
       return;
     case Range::kPositive:
-      CheckPositive(name, value, violations);
+      CheckPositive(name, "", value, violations);
       return;
     case Range::kFraction:
       CheckFraction(name, value, violations);
       return;
     case Range::kShare:
-      if (!(value >= 0 && value <= 1)) {
-        violations.Add(name, absl::StrFormat("is %g; must be 0 to 1", value));
-      }
+      violations.CheckRange(name, value, 0, 1);
       return;
   }
 }
@@ -233,10 +207,16 @@ void CheckGemmBindings(const KernelStackSpec& spec, Violations& violations) {
 
 void CheckHost(const HostCost& host, Violations& violations) {
   Violations::Scope scope(violations, "host");
-  CheckTime("step_seconds", host.step, violations);
-  CheckTime("request_seconds", host.request, violations);
-  CheckTime("prefill_token_seconds", host.prefill_token, violations);
-  CheckTime("eager_launch_seconds", host.eager_launch, violations);
+  CheckNotNegative("step_seconds", host.step.value(), violations);
+  CheckNotNegative("request_seconds", host.request.value(), violations);
+  CheckNotNegative("prefill_token_seconds", host.prefill_token.value(), violations);
+  CheckNotNegative("eager_launch_seconds", host.eager_launch.value(), violations);
+}
+
+void CheckFusion(const Fusion& fusion, Violations& violations) {
+  Violations::Scope scope(violations, "fusion");
+  violations.CheckRange("foreign_expert_row_ratio", fusion.foreign_expert_rows,
+                        0, 1);
 }
 
 }  // namespace
@@ -273,6 +253,7 @@ std::optional<KernelStack> KernelStack::Create(KernelStackSpec spec,
   CheckGemmBindings(spec, violations);
   CheckFamilyIds(spec, violations);
   CheckHost(spec.host, violations);
+  CheckFusion(spec.fusion, violations);
   if (spec.memory.has_value()) {
     Violations::Scope scope(violations, "memory");
     CheckEngineMemory(*spec.memory, violations);

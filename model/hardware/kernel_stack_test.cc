@@ -59,6 +59,15 @@ TEST(KernelStackTest, NamesTheRuleThatIsBroken) {
          s.gemm[0].hbm_fraction = std::numeric_limits<double>::quiet_NaN();
        },
        "families[\"gemm-16bit\"].hbm_fraction_ratio", "is nan"},
+      // Positive, but a time over it is no number.
+      {[](KernelStackSpec& s) { s.gemm[0].hbm_fraction = 1.6e-322; },
+       "families[\"gemm-16bit\"].hbm_fraction_ratio", "is 1.58101e-322"},
+      {[](KernelStackSpec& s) {
+         s.gemm[0].l2_feed = GigabytesPerSecond(1e-22);
+       },
+       "families[\"gemm-16bit\"].l2_feed_bytes_per_second", "is 1e-13"},
+      {[](KernelStackSpec& s) { s.gemm[0].wave = Seconds::Of(1e25); },
+       "families[\"gemm-16bit\"].wave_seconds", "is 1e+25"},
       {[](KernelStackSpec& s) { s.gemm[0].l2_feed = {}; },
        "families[\"gemm-16bit\"].l2_feed_bytes_per_second", "is 0"},
       {[](KernelStackSpec& s) { s.gemm[0].tile_rows = 0; },
@@ -98,6 +107,13 @@ TEST(KernelStackTest, NamesTheRuleThatIsBroken) {
        "families[\"nvlink\"].simple_bus_bytes_per_second", "is -1.5e+10"},
       {[](KernelStackSpec& s) { s.host.request = Seconds::Of(-1); },
        "host.request_seconds", "is -1"},
+      {[](KernelStackSpec& s) { s.fusion.foreign_expert_rows = 1.1; },
+       "fusion.foreign_expert_row_ratio", "is 1.1; allowed: 0 to 1"},
+      {[](KernelStackSpec& s) {
+         s.fusion.foreign_expert_rows =
+             std::numeric_limits<double>::quiet_NaN();
+       },
+       "fusion.foreign_expert_row_ratio", "is nan"},
   };
   for (const BrokenStack& test : kCases) {
     KernelStackSpec spec = ValidSpec();
