@@ -2,7 +2,6 @@
 // its fourth power is no number any more, though each value is one.
 #pragma once
 
-
 #include "absl/strings/str_format.h"
 #include "absl/strings/string_view.h"
 #include "model/base/violations.h"
@@ -17,11 +16,11 @@ inline void CheckPositive(absl::string_view field, absl::string_view subject,
                           double value, Violations& violations) {
   // The negation also catches NaN.
   if (!(value >= kLeastMagnitude && value <= kMostMagnitude)) {
-    violations.Add(field,
-                   absl::StrFormat(
-                       "%s%sis %g; must be positive and finite: %g to %g",
-                       subject, subject.empty() ? "" : " ", value,
-                       kLeastMagnitude, kMostMagnitude));
+    violations.Add(
+        field,
+        absl::StrFormat("%s%sis %g; must be positive and finite: %g to %g",
+                        subject, subject.empty() ? "" : " ", value,
+                        kLeastMagnitude, kMostMagnitude));
   }
 }
 

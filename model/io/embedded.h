@@ -1,4 +1,4 @@
-// The data files compiled into the binary.
+// The data files compiled into the binary, in the wire format.
 #pragma once
 
 #include <vector>
@@ -9,7 +9,7 @@ namespace mansard::model {
 
 struct EmbeddedFile {
   absl::string_view id;  // File name without extension.
-  absl::string_view text;
+  absl::string_view wire;  // The message that the file is the text of.
 };
 
 const std::vector<EmbeddedFile>& EmbeddedModels();

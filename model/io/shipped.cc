@@ -49,22 +49,32 @@ bool IsUtf8(const Message& message) {
   return Message().ParseFromString(message.SerializeAsString());
 }
 
+// Whether the file's message could be read; adds to `errors` where not.
+template <class Message>
+bool Parse(const DataFile& file, Message& message,
+           std::vector<std::string>& errors) {
+  if (file.wire) {
+    if (message.ParseFromString(file.text)) return true;
+    errors.push_back(absl::StrCat(file.path, ": was not embedded whole"));
+    return false;
+  }
+  ErrorList collector(file.path, errors);
+  google::protobuf::TextFormat::Parser parser;
+  parser.RecordErrorsTo(&collector);
+  if (!parser.ParseFromString(file.text, &message)) return false;
+  if (IsUtf8(message)) return true;
+  errors.push_back(absl::StrCat(file.path, ": a text in it is not UTF-8"));
+  return false;
+}
+
 // Adds each file to `known` as what `make(message, id, violations)` returns of
 // it; collects what goes wrong.
 template <class Message, class Known, class Make>
 void AddFiles(const std::vector<DataFile>& files, Known& known,
               std::vector<std::string>& errors, const Make& make) {
   for (const DataFile& file : files) {
-    ErrorList collector(file.path, errors);
-    google::protobuf::TextFormat::Parser parser;
-    parser.RecordErrorsTo(&collector);
     Message message;
-    if (!parser.ParseFromString(file.text, &message)) continue;
-    if (!IsUtf8(message)) {
-      errors.push_back(absl::StrCat(file.path, ": a text in it is not UTF-8"));
-      continue;
-    }
-
+    if (!Parse(file, message, errors)) continue;
     const std::string id = IdOf(file);
     Violations violations;
     if (!IsValidId(id)) {
@@ -97,7 +107,7 @@ std::vector<DataFile> Embedded(const std::vector<EmbeddedFile>& files,
   std::vector<DataFile> named;
   for (const EmbeddedFile& file : files) {
     named.push_back({absl::StrCat(folder, "/", file.id, kExtension),
-                     std::string(file.text)});
+                     std::string(file.wire), true});
   }
   return named;
 }

@@ -25,6 +25,7 @@ struct ShippedData {
 struct DataFile {
   std::string path;  // As messages show it.
   std::string text;
+  bool wire = false;  // `text` is the file's message in the wire format.
 };
 struct DataFiles {
   std::vector<DataFile> fabrics;
