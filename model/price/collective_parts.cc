@@ -1,6 +1,6 @@
-#include <cmath>
 #include <optional>
 
+#include "model/base/p_norm.h"
 #include "model/kernels/protocol_lines.h"
 #include "model/price/communication_basics.h"
 #include "model/price/fine_parts.h"
@@ -24,9 +24,7 @@ struct Way {
   // Both tiers work at once, as in price.cc.
   Seconds total() const {
     if (network == Seconds::Zero()) return fixed + link;
-    const double ratio = link / network;
-    const double square = ratio * ratio;
-    return fixed + network * std::sqrt(std::sqrt(1 + square * square));
+    return fixed + network * FourthRoot(1 + FourthPower(link / network));
   }
 };
 

@@ -60,6 +60,22 @@ TEST_F(PriceTest, ComputeBoundGemm) {
   EXPECT_EQ(time.limiting, Resource::kTensor);
 }
 
+// Times so small that their reciprocal is no number. The largest stands alone.
+TEST_F(PriceTest, VanishingTimesStayNumbers) {
+  ToyHardware toy;
+  toy.stack.elementwise.launch = Seconds::Zero();
+  Op add = AddOp({1, 1, Format::kInt4});
+  add.work.vector *= 1e-300;
+  add.work.activations_in *= 1e-300;
+  add.work.activations_out *= 1e-300;
+  const OpTime time = PriceOn(add, toy);
+  EXPECT_GT(time.busy[Resource::kVector], Seconds::Zero());
+  EXPECT_GT(time.busy[Resource::kL2], Seconds::Zero());
+  EXPECT_EQ(time.estimate, time.overlapped);
+  EXPECT_GT(time.serial, time.estimate);
+  for (const Seconds part : time.attributed) EXPECT_EQ(part, Seconds::Zero());
+}
+
 TEST_F(PriceTest, SmallActivationsStayInL2) {
   // 40e6 B of activations fit into 50e6 B of L2, 60e6 B do not.
   const auto norm = [](int64_t rows) {
