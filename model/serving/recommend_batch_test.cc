@@ -120,7 +120,28 @@ struct Compared {
   int64_t scanned = 0;
 };
 
-// Targets at, just below and just above the times of batches all over.
+// At, just below and just above the times of batches all over; and such that
+// one batch alone breaks them, where the next one is faster.
+std::vector<double> TargetsFor(const std::vector<double>& times) {
+  std::vector<double> targets;
+  for (double share = 0; share <= 1.0001; share += 1.0 / 16) {
+    const double most = static_cast<double>(times.size());
+    const auto at = static_cast<size_t>(std::lround(std::pow(most, share)) - 1);
+    for (const double factor : {1 - 1e-12, 1.0, 1.0003}) {
+      targets.push_back(times[at] * factor);
+    }
+  }
+  double slowest = 0;
+  for (size_t i = 0; i + 1 < times.size(); ++i) {
+    const double rival = std::max(slowest, times[i + 1]);
+    if (times[i] > rival && targets.size() < 100) {
+      targets.push_back((times[i] + rival) / 2);
+    }
+    slowest = std::max(slowest, times[i]);
+  }
+  return targets;
+}
+
 void ExpectAsScanned(const ServingEngine& engine, BatchQuestion question,
                      const std::string& what, Compared& compared) {
   const std::vector<double> times = Scan(engine, question);
@@ -129,23 +150,17 @@ void ExpectAsScanned(const ServingEngine& engine, BatchQuestion question,
   const int64_t fitting = Recommend(engine, question).batch;
   ASSERT_LE(fitting, most) << what;
   const bool steps_down = !std::is_sorted(times.begin(), times.end());
-  for (double share = 0; share <= 1.0001; share += 1.0 / 16) {
-    const auto at = static_cast<size_t>(
-        std::lround(std::pow(static_cast<double>(most), share)) - 1);
-    for (const double factor : {1 - 1e-12, 1.0, 1.0003}) {
-      const double target = times[at] * factor;
-      question.slo.inter_token_latency = Seconds::Of(target);
-      const auto over =
-          std::find_if(times.begin(), times.end(),
-                       [&](double time) { return time > target; });
-      const int64_t expected = std::min<int64_t>(fitting, over - times.begin());
-      const BatchAnswer answer = Recommend(engine, question);
-      ASSERT_EQ(answer.batch, expected) << what << ", target " << target;
-      ++compared.questions;
-      compared.with_steps_down += steps_down ? 1 : 0;
-      compared.looked_at += answer.batches_looked_at;
-      compared.scanned += expected + 1;
-    }
+  for (const double target : TargetsFor(times)) {
+    question.slo.inter_token_latency = Seconds::Of(target);
+    const auto over = std::find_if(times.begin(), times.end(),
+                                   [&](double time) { return time > target; });
+    const int64_t expected = std::min<int64_t>(fitting, over - times.begin());
+    const BatchAnswer answer = Recommend(engine, question);
+    ASSERT_EQ(answer.batch, expected) << what << ", target " << target;
+    ++compared.questions;
+    compared.with_steps_down += steps_down ? 1 : 0;
+    compared.looked_at += answer.batches_looked_at;
+    compared.scanned += expected + 1;
   }
 }
 
@@ -234,6 +249,35 @@ TEST(RecommendBatch, IsTheScansWhereEveryKernelIsMeasured) {
     if (HasFatalFailure()) return;
   }
   EXPECT_GT(compared.with_steps_down, 50);
+}
+
+// A library that takes its own kernel up to a buffer's limit, although another
+// one is much faster from far below it: up to 300 of TinyGraph's rows of 32
+// bytes. A search that looks at ends of ranges alone would step over that.
+TEST(RecommendBatch, SeesATimeThatLaterBatchesFallBackFrom) {
+  ToyHardware toy;
+  DirectAllReduceFamily slow;
+  slow.facts = {"slow-all-reduce", Tier::kSpec, .1, {}};
+  slow.one_shot_bus = slow.two_shot_bus = GigabytesPerSecond(.02);
+  slow.one_shot_limit.fill(Bytes::Of(300 * 32));
+  toy.stack.fine.direct_all_reduce.Bind(static_cast<size_t>(LinkTier::kNvlink),
+                                        slow);
+  const EnginePointer engine =
+      ResolveOn(BuildTarget(TargetOn(BuildGraph(TinyGraph()), toy.Build(), 2)),
+                {.limits = {.max_batched_tokens = 4096,
+                            .max_sequences = 4000,
+                            .kv_token_capacity = int64_t{1} << 38}});
+  const BatchQuestion question = OfContext(50);
+  const std::vector<double> times = Scan(*engine, question);
+  // Batch b is times[b - 1]: the peak at 300 is never reached again.
+  ASSERT_GT(times[299],
+            1.5 * *std::max_element(times.begin() + 300, times.end()));
+  Compared compared;
+  ExpectAsScanned(*engine, question, "slow", compared);
+  BatchQuestion just_below = question;
+  just_below.slo.inter_token_latency =
+      Seconds::Of((times[298] + times[299]) / 2);
+  EXPECT_EQ(Recommend(*engine, just_below).batch, 299);
 }
 
 TEST(RecommendBatch, IsTheScansWithDraftsAndOnPipelines) {
