@@ -7,6 +7,8 @@
 // mansard_metric_label_overflow_total says how often.
 #pragma once
 
+#include <array>
+#include <atomic>
 #include <cstddef>
 #include <memory>
 #include <string>
@@ -18,9 +20,23 @@
 
 namespace mansard::server {
 
-class Snapshot;
+struct CatalogState;
 
 inline constexpr size_t kMaxSeries = 200;
+
+// The series of one model on one hardware, looked up at their first use and
+// kept: what is asked about often lies with what was resolved for it. Of one
+// server. Copies start anew.
+class PredictionHandles {
+ public:
+  PredictionHandles() = default;
+  PredictionHandles(const PredictionHandles&) {}
+  PredictionHandles& operator=(const PredictionHandles&) = delete;
+
+ private:
+  friend class Metrics;
+  mutable std::array<std::atomic<const void*>, 3> by_phase_{};
+};
 
 // Thread-safe. Handles are resolved once: a call costs a few atomic additions.
 class Metrics {
@@ -43,8 +59,10 @@ class Metrics {
   // Empty ids stand for inline graphs and profiles.
   void RecordPrediction(const std::string& model_id,
                         const std::string& hardware_id,
-                        const model::PhaseEstimate& estimate);
-  void SetCatalog(const Snapshot& snapshot);
+                        const model::PhaseEstimate& estimate,
+                        const PredictionHandles& handles = {});
+  // Those of a new state of the catalog.
+  void SetCatalog(const CatalogState& state);
 
   // All families, the process's too, in the Prometheus text format.
   std::string Scrape() const;
