@@ -1,11 +1,10 @@
-#include "server/handlers/target_resolver.h"
-
 #include <gtest/gtest.h>
 
 #include <memory>
 #include <string>
 
 #include "absl/strings/str_cat.h"
+#include "server/handlers/target_resolver.h"
 
 namespace mansard::server {
 namespace {

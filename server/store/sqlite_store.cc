@@ -88,6 +88,13 @@ absl::Status Prepare(SqliteDatabase& database, bool read_only) {
   if (std::filesystem::file_size(database.path(), error) == 0 && !error) {
     return Damaged(database, "it is empty");
   }
+  // SQLite takes a last page that is cut short for one that ends in zeros.
+  const auto size = std::filesystem::file_size(database.path(), error);
+  const absl::StatusOr<int64_t> page = database.Number("PRAGMA page_size");
+  if (!error && page.ok() && *page > 0 &&
+      size % static_cast<uintmax_t>(*page) != 0) {
+    return Damaged(database, "it is cut short");
+  }
   const absl::StatusOr<std::string> health =
       database.Text("PRAGMA quick_check(1)");
   if (!health.ok()) return Damaged(database, health.status().message());

@@ -123,8 +123,8 @@ TEST_P(StoreTest, KeepsTheNewestRevisions) {
   std::vector<std::string> ids;
   for (const StoredRevision& one : *all) ids.push_back(one.revision_id);
   EXPECT_THAT(ids, ElementsAre("r5", "r4", "r3"));
-  const auto page = store_->Revisions(StoredKind::kModelGraph, "a",
-                                      all->front().number, 1);
+  const auto page =
+      store_->Revisions(StoredKind::kModelGraph, "a", all->front().number, 1);
   ASSERT_TRUE(page.ok() && page->size() == 1);
   EXPECT_EQ(page->front().revision_id, "r4");
   EXPECT_EQ(
@@ -158,8 +158,7 @@ TEST_P(StoreTest, DeletesWithRevisionsAndCalibrations) {
     ASSERT_TRUE(
         store_->Put(Resource(id, 1, StoredKind::kCalibration), "", 1).ok());
   }
-  ASSERT_TRUE(
-      store_->Delete(StoredKind::kHardwareProfile, "p", "\"1\"").ok());
+  ASSERT_TRUE(store_->Delete(StoredKind::kHardwareProfile, "p", "\"1\"").ok());
   EXPECT_TRUE(Ids(*store_, StoredKind::kHardwareProfile).empty());
   EXPECT_TRUE(
       store_->Revisions(StoredKind::kHardwareProfile, "p", 1000, 9)->empty());
@@ -200,8 +199,7 @@ class StateTest : public ::testing::Test {
 
 TEST_F(StateTest, OutlivesTheProcessAndIsPrivate) {
   ASSERT_TRUE(Opened(state())->Put(Resource("a", 1), "", 1).ok());
-  EXPECT_THAT(Ids(*Opened(state()), StoredKind::kModelGraph),
-              ElementsAre("a"));
+  EXPECT_THAT(Ids(*Opened(state()), StoredKind::kModelGraph), ElementsAre("a"));
   EXPECT_EQ(ModeOf(state()), 0700);
   const auto store = Opened(state());
   ASSERT_TRUE(store->Put(Resource("b", 1), "", 1).ok());
@@ -258,8 +256,8 @@ TEST_F(StateTest, AStepThatFailsIsTakenBack) {
 TEST_F(StateTest, AnotherProgramsDatabaseIsRefused) {
   fs::create_directories(state());
   { std::ofstream(database()).put(' '); }
-  auto other = SqliteDatabase::Open(":memory:",
-                                    SqliteDatabase::Mode::kReadWrite);
+  auto other =
+      SqliteDatabase::Open(":memory:", SqliteDatabase::Mode::kReadWrite);
   ASSERT_TRUE(other.ok());
   fs::remove(database());
   ASSERT_TRUE((*other)
@@ -362,7 +360,8 @@ TEST_F(StateTest, AWriteThatTheDiskRefusesChangesNothing) {
   setrlimit(RLIMIT_FSIZE, &before);
   signal(SIGXFSZ, handler);
   EXPECT_EQ(refused.code(), absl::StatusCode::kUnavailable) << refused;
-  EXPECT_THAT(ReasonOf(refused), ::testing::AnyOf("STORE_FAILED", "STORE_FULL"));
+  EXPECT_THAT(ReasonOf(refused),
+              ::testing::AnyOf("STORE_FAILED", "STORE_FULL"));
   EXPECT_EQ((*store->Find(StoredKind::kModelGraph, "a"))->revision_id, "r1");
   EXPECT_TRUE(store->Put(large, "\"1\"", 9).ok());
   EXPECT_EQ((*store->Find(StoredKind::kModelGraph, "a"))->revision_id, "r2");
