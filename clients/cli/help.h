@@ -201,8 +201,9 @@ inline constexpr char kModelApplyFooter[] =
 `model delete` brings it back. Without --server the catalog is kept in $MANSARD_STATE_DIR, or
 $XDG_STATE_HOME/mansard, or ~/.local/state/mansard. Examples:
   mansard model apply my-model -f ./config.json --dry-run
-  mansard model get my-model -o json > my-model.json      (with its etag)
-  mansard model apply -f my-model.json                    (refused where another change came between))";
+  mansard model get my-model -o json > my-model.json
+  mansard model apply -f my-model.json
+JSON has the etag: the update is refused where another change came between.)";
 
 inline constexpr char kHardwareApplyFooter[] =
     R"(What comes with the program gets a revision above it; `hardware delete` brings it back. Engines
