@@ -7,8 +7,6 @@
 // mansard_metric_label_overflow_total says how often.
 #pragma once
 
-#include <array>
-#include <atomic>
 #include <cstddef>
 #include <memory>
 #include <string>
@@ -17,26 +15,13 @@
 #include "model/estimate/aggregate.h"
 #include "server/call_class.h"
 #include "server/method.h"
+#include "server/prediction_handles.h"
 
 namespace mansard::server {
 
 struct CatalogState;
 
 inline constexpr size_t kMaxSeries = 200;
-
-// The series of one model on one hardware, looked up at their first use and
-// kept: what is asked about often lies with what was resolved for it. Of one
-// server. Copies start anew.
-class PredictionHandles {
- public:
-  PredictionHandles() = default;
-  PredictionHandles(const PredictionHandles&) {}
-  PredictionHandles& operator=(const PredictionHandles&) = delete;
-
- private:
-  friend class Metrics;
-  mutable std::array<std::atomic<const void*>, 3> by_phase_{};
-};
 
 // Thread-safe. Handles are resolved once: a call costs a few atomic additions.
 class Metrics {

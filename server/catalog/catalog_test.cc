@@ -111,16 +111,22 @@ TEST_F(CatalogTest, CheckingAloneChangesNothing) {
 
 TEST_F(CatalogTest, WhatLiesBeneathComesBack) {
   const auto catalog = Opened(options());
-  const std::string shipped =
-      catalog->state()->snapshot->graphs().at("qwen3-0.6b")->proto.revision_id();
+  const std::string shipped = catalog->state()
+                                  ->snapshot->graphs()
+                                  .at("qwen3-0.6b")
+                                  ->proto.revision_id();
   ASSERT_TRUE(PutGraph(*catalog, "qwen3-0.6b", 1000).ok());
-  EXPECT_NE(
-      catalog->state()->snapshot->graphs().at("qwen3-0.6b")->proto.revision_id(),
-      shipped);
+  EXPECT_NE(catalog->state()
+                ->snapshot->graphs()
+                .at("qwen3-0.6b")
+                ->proto.revision_id(),
+            shipped);
   ASSERT_TRUE(CatalogWriter(*catalog).DeleteGraph("qwen3-0.6b").ok());
-  EXPECT_EQ(
-      catalog->state()->snapshot->graphs().at("qwen3-0.6b")->proto.revision_id(),
-      shipped);
+  EXPECT_EQ(catalog->state()
+                ->snapshot->graphs()
+                .at("qwen3-0.6b")
+                ->proto.revision_id(),
+            shipped);
 }
 
 TEST_F(CatalogTest, EnginesFollowWhatTheyName) {

@@ -15,7 +15,6 @@
 #include "model/estimate/engine.h"
 #include "server/catalog/snapshot.h"
 #include "server/handlers/targets.h"
-#include "server/metrics.h"
 #include "server/store/store.h"
 
 namespace mansard::server {

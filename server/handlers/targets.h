@@ -19,7 +19,7 @@
 #include "model/io/revision.h"
 #include "server/catalog/snapshot.h"
 #include "server/convert/workload.h"
-#include "server/metrics.h"
+#include "server/prediction_handles.h"
 
 namespace mansard::server {
 
