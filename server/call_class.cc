@@ -3,7 +3,11 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <string>
+
+#include "absl/strings/match.h"
+#include "server/catalog/catalog.h"
 
 namespace mansard::server {
 namespace {
@@ -42,7 +46,28 @@ int64_t InlineCost(const v1::Target& target) {
   return static_cast<int64_t>(bytes) / kInlineBytesPerCost;
 }
 
-int64_t CostOf(const v1::EstimateRequest& request) {
+// Targets of engines, of one state that is taken once one is asked for.
+class EngineTargets {
+ public:
+  explicit EngineTargets(const Catalog* catalog) : catalog_(catalog) {}
+
+  const v1::Target& TargetOf(const v1::EstimateRequest& request) {
+    const bool named = request.subject_case() == v1::EstimateRequest::kEngine;
+    if (!named || catalog_ == nullptr) return request.target();
+    if (state_ == nullptr) state_ = catalog_->state();
+    const auto found = state_->engines.find(
+        request.engine().substr(request.engine().find('/') + 1));
+    return found == state_->engines.end() ? request.target()
+                                          : found->second->proto.target();
+  }
+
+ private:
+  const Catalog* catalog_;
+  std::shared_ptr<const CatalogState> state_;
+};
+
+int64_t CostOf(const v1::EstimateRequest& request, EngineTargets& engines) {
+  const v1::Target& target = engines.TargetOf(request);
   const int64_t groups = request.forward_pass().groups_size();
   int64_t cost = kEstimateCost + groups * kGroupCost;
   if (AsksFor("estimate.ops", request.read_mask())) {
@@ -54,14 +79,14 @@ int64_t CostOf(const v1::EstimateRequest& request) {
     if (AsksFor(part, request.read_mask())) cost += kMaxHotCost;
   }
   // Each stage is timed alone, and its memory counted.
-  const int64_t stages = request.target().parallelism().pipeline_size();
+  const int64_t stages = target.parallelism().pipeline_size();
   if (stages > 1) cost += stages * 2 * (kEstimateCost + groups * kGroupCost);
   // Sent layer by layer, once more.
-  if (request.target().kv_transfer().layer_wise()) {
+  if (target.kv_transfer().layer_wise()) {
     cost +=
         std::max(stages, int64_t{1}) * (kEstimateCost + groups * kGroupCost);
   }
-  return cost + InlineCost(request.target());
+  return cost + InlineCost(target);
 }
 
 int64_t EntriesOf(int32_t page_size) {
@@ -80,14 +105,17 @@ const char* CallClassName(CallClass call_class) {
   return "";
 }
 
-CallClass ClassOf(const v1::EstimateRequest& request) {
-  return OfCost(CostOf(request));
+CallClass ClassOf(const v1::EstimateRequest& request, const Catalog* catalog) {
+  EngineTargets engines(catalog);
+  return OfCost(CostOf(request, engines));
 }
 
-CallClass ClassOf(const v1::BatchEstimateRequest& request) {
+CallClass ClassOf(const v1::BatchEstimateRequest& request,
+                  const Catalog* catalog) {
+  EngineTargets engines(catalog);
   int64_t cost = 0;
   for (const v1::EstimateRequest& one : request.requests()) {
-    cost += CostOf(one);
+    cost += CostOf(one, engines);
     if (cost > kMaxHotCost) break;
   }
   return OfCost(cost);
@@ -105,6 +133,16 @@ CallClass ClassOf(const v1::ListModelGraphsRequest& request) {
 
 CallClass ClassOf(const v1::ListHardwareProfilesRequest& request) {
   return OfCost(kProfileCost * EntriesOf(request.page_size()));
+}
+
+CallClass ClassOf(const v1::GetModelGraphRequest& request) {
+  return absl::StrContains(request.name(), '@') ? CallClass::kHeavy
+                                                : CallClass::kHot;
+}
+
+CallClass ClassOf(const v1::GetHardwareProfileRequest& request) {
+  return absl::StrContains(request.name(), '@') ? CallClass::kHeavy
+                                                : CallClass::kHot;
 }
 
 }  // namespace mansard::server

@@ -13,11 +13,20 @@ inline constexpr int kCallClassCount = 2;
 // "hot", "heavy".
 const char* CallClassName(CallClass call_class);
 
+class Catalog;
+
 // By how much the request asks for, at a glance: nothing in it is checked yet.
-CallClass ClassOf(const v1::EstimateRequest& request);
-CallClass ClassOf(const v1::BatchEstimateRequest& request);
+// `catalog` says how engines are laid out; without it they are taken to have
+// no pipeline.
+CallClass ClassOf(const v1::EstimateRequest& request,
+                  const Catalog* catalog = nullptr);
+CallClass ClassOf(const v1::BatchEstimateRequest& request,
+                  const Catalog* catalog = nullptr);
 CallClass ClassOf(const v1::EstimateKernelRequest& request);
 CallClass ClassOf(const v1::ListModelGraphsRequest& request);
 CallClass ClassOf(const v1::ListHardwareProfilesRequest& request);
+// Earlier revisions are on disk.
+CallClass ClassOf(const v1::GetModelGraphRequest& request);
+CallClass ClassOf(const v1::GetHardwareProfileRequest& request);
 
 }  // namespace mansard::server

@@ -31,6 +31,10 @@ class ErrorBuilder {
   ErrorBuilder& Metadata(absl::string_view key, absl::string_view value);
   // "mansard.v1.ModelGraph" and "modelGraphs/x".
   ErrorBuilder& Resource(absl::string_view type, absl::string_view name);
+  // Of a PreconditionFailure: "ENGINE", "engines/prod-a". Those that would make
+  // the error too long are left out.
+  ErrorBuilder& Precondition(absl::string_view type, absl::string_view subject,
+                             absl::string_view description);
   // When to try again.
   ErrorBuilder& RetryAfter(absl::Duration delay);
   absl::Status Build() const;
@@ -41,6 +45,7 @@ class ErrorBuilder {
   google::rpc::ErrorInfo info_;
   google::rpc::ResourceInfo resource_;
   google::rpc::RetryInfo retry_;
+  google::rpc::PreconditionFailure precondition_;
 };
 
 // INVALID_ARGUMENT INVALID_REQUEST with every violation. Precondition: there

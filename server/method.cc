@@ -5,6 +5,7 @@ namespace {
 
 constexpr char kEstimation[] = "mansard.v1.EstimationService";
 constexpr char kCatalog[] = "mansard.v1.CatalogService";
+constexpr char kCalibration[] = "mansard.v1.CalibrationService";
 constexpr char kPlanning[] = "mansard.v1.PlanningService";
 
 }  // namespace
@@ -33,6 +34,40 @@ MethodNames NamesOf(Method method) {
       return {kCatalog, "ListHardwareProfiles"};
     case Method::kPlanKvTransfer:
       return {kPlanning, "PlanKvTransfer"};
+    case Method::kCreateModelGraph:
+      return {kCatalog, "CreateModelGraph"};
+    case Method::kUpdateModelGraph:
+      return {kCatalog, "UpdateModelGraph"};
+    case Method::kDeleteModelGraph:
+      return {kCatalog, "DeleteModelGraph"};
+    case Method::kCreateHardwareProfile:
+      return {kCatalog, "CreateHardwareProfile"};
+    case Method::kUpdateHardwareProfile:
+      return {kCatalog, "UpdateHardwareProfile"};
+    case Method::kDeleteHardwareProfile:
+      return {kCatalog, "DeleteHardwareProfile"};
+    case Method::kListHardwareProfileRevisions:
+      return {kCatalog, "ListHardwareProfileRevisions"};
+    case Method::kGetEngine:
+      return {kCatalog, "GetEngine"};
+    case Method::kListEngines:
+      return {kCatalog, "ListEngines"};
+    case Method::kCreateEngine:
+      return {kCatalog, "CreateEngine"};
+    case Method::kUpdateEngine:
+      return {kCatalog, "UpdateEngine"};
+    case Method::kDeleteEngine:
+      return {kCatalog, "DeleteEngine"};
+    case Method::kCreateCalibration:
+      return {kCalibration, "CreateCalibration"};
+    case Method::kGetCalibration:
+      return {kCalibration, "GetCalibration"};
+    case Method::kListCalibrations:
+      return {kCalibration, "ListCalibrations"};
+    case Method::kDeleteCalibration:
+      return {kCalibration, "DeleteCalibration"};
+    case Method::kApplyCalibration:
+      return {kCalibration, "ApplyCalibration"};
   }
   return {"", ""};
 }

@@ -15,8 +15,25 @@ enum class Method {
   kGetHardwareProfile,
   kListHardwareProfiles,
   kPlanKvTransfer,
+  kCreateModelGraph,
+  kUpdateModelGraph,
+  kDeleteModelGraph,
+  kCreateHardwareProfile,
+  kUpdateHardwareProfile,
+  kDeleteHardwareProfile,
+  kListHardwareProfileRevisions,
+  kGetEngine,
+  kListEngines,
+  kCreateEngine,
+  kUpdateEngine,
+  kDeleteEngine,
+  kCreateCalibration,
+  kGetCalibration,
+  kListCalibrations,
+  kDeleteCalibration,
+  kApplyCalibration,
 };
-inline constexpr int kMethodCount = 11;
+inline constexpr int kMethodCount = 28;
 
 struct MethodNames {
   const char* service;

@@ -17,7 +17,7 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
-#include "server/catalog/snapshot.h"
+#include "server/catalog/state.h"
 #include "server/process_metrics.h"
 #include "server/version.h"
 
@@ -80,6 +80,8 @@ const std::vector<double>& SecondsBuckets() {
 
 constexpr int kCodeCount = 17;  // OK to UNAUTHENTICATED.
 constexpr int kPhaseCount = 3;
+// Beyond, every series is "other" already.
+constexpr size_t kMaxPredictionKeys = kMaxSeries;
 
 // As go-grpc-prometheus spells them.
 constexpr std::array<const char*, kCodeCount> kCodeNames = {
@@ -254,8 +256,14 @@ const PredictionSeries& Metrics::Families::SeriesFor(
   const std::unique_lock lock(mutex);
   const auto found = predictions.find(name);
   if (found != predictions.end()) return found->second;
-  const PredictionKey key{std::string(name.model), std::string(name.hardware),
-                          name.phase};
+  PredictionKey key{std::string(name.model), std::string(name.hardware),
+                    name.phase};
+  // Names come and go with the catalog: those beyond the limit share the series
+  // that they count in, so that nothing grows with them.
+  if (predictions.size() >= kMaxPredictionKeys) {
+    key.model = "other";
+    key.hardware = "other";
+  }
   return predictions.emplace(key, MakeSeries(key)).first->second;
 }
 
@@ -298,11 +306,20 @@ void Metrics::HeavyRejected() {
 
 void Metrics::RecordPrediction(const std::string& model_id,
                                const std::string& hardware_id,
-                               const model::PhaseEstimate& estimate) {
-  const PredictionSeries& series = families_->SeriesFor(
-      {model_id.empty() ? absl::string_view("inline") : model_id,
-       hardware_id.empty() ? absl::string_view("inline") : hardware_id,
-       estimate.phase});
+                               const model::PhaseEstimate& estimate,
+                               const PredictionHandles& handles) {
+  std::atomic<const void*>& handle =
+      handles.by_phase_[static_cast<size_t>(estimate.phase)];
+  // A series, once made, stays where it is.
+  const void* known = handle.load(std::memory_order_acquire);
+  if (known == nullptr) {
+    known = &families_->SeriesFor(
+        {model_id.empty() ? absl::string_view("inline") : model_id,
+         hardware_id.empty() ? absl::string_view("inline") : hardware_id,
+         estimate.phase});
+    handle.store(known, std::memory_order_release);
+  }
+  const auto& series = *static_cast<const PredictionSeries*>(known);
   series.step->Observe(estimate.estimate.value());
   for (size_t i = 0; i < model::kBoundCount; ++i) {
     series.bounds[i]->Increment(estimate.bound_times[i].value());
@@ -311,13 +328,14 @@ void Metrics::RecordPrediction(const std::string& model_id,
   if (series.bounds_overflow) families_->bounds_overflow.Increment();
 }
 
-void Metrics::SetCatalog(const Snapshot& snapshot) {
+void Metrics::SetCatalog(const CatalogState& state) {
   const auto set = [this](const char* kind, size_t count) {
     families_->resources.Add({{"kind", kind}}).Set(static_cast<double>(count));
   };
-  set("model_graph", snapshot.graphs().size());
-  set("hardware_profile", snapshot.profiles().size());
-  set("fabric", snapshot.fabrics().size());
+  set("model_graph", state.snapshot->graphs().size());
+  set("hardware_profile", state.snapshot->profiles().size());
+  set("fabric", state.snapshot->fabrics().size());
+  set("engine", state.engines.size());
 }
 
 std::string Metrics::Scrape() const {

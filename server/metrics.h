@@ -15,10 +15,11 @@
 #include "model/estimate/aggregate.h"
 #include "server/call_class.h"
 #include "server/method.h"
+#include "server/prediction_handles.h"
 
 namespace mansard::server {
 
-class Snapshot;
+struct CatalogState;
 
 inline constexpr size_t kMaxSeries = 200;
 
@@ -43,8 +44,10 @@ class Metrics {
   // Empty ids stand for inline graphs and profiles.
   void RecordPrediction(const std::string& model_id,
                         const std::string& hardware_id,
-                        const model::PhaseEstimate& estimate);
-  void SetCatalog(const Snapshot& snapshot);
+                        const model::PhaseEstimate& estimate,
+                        const PredictionHandles& handles = {});
+  // Those of a new state of the catalog.
+  void SetCatalog(const CatalogState& state);
 
   // All families, the process's too, in the Prometheus text format.
   std::string Scrape() const;

@@ -158,7 +158,8 @@ absl::Status ReadEstimate(CommandTree& tree, EstimateFlags* estimate) {
       {"--hardware", &estimate->hardware},
       {"--phase", &tree.raw().phase}};
   for (const auto& [name, value] : required) {
-    if (value->empty()) {
+    const bool of_engine = value != &tree.raw().phase;
+    if (value->empty() && !(of_engine && !estimate->engine.empty())) {
       return UsageError(absl::StrCat(name, " is missing"),
                         HelpHint(tree.Deepest()));
     }
@@ -196,6 +197,36 @@ absl::Status ReadKv(CommandTree& tree, Arguments* arguments) {
   const absl::Status status = ReadCounts(tree, KvCounts(), &arguments->kv);
   if (!status.ok()) return status;
   return ReadCounts(tree, LayoutFlags(), &arguments->estimate);
+}
+
+absl::Status ReadEngine(CommandTree& tree, Arguments* arguments) {
+  EstimateFlags* const estimate = &arguments->estimate;
+  const std::pair<const char*, const std::string*> required[] = {
+      {"--model", &estimate->model}, {"--hardware", &estimate->hardware}};
+  for (const auto& [name, value] : required) {
+    if (value->empty()) {
+      return UsageError(absl::StrCat(name, " is missing"),
+                        HelpHint(tree.Deepest()));
+    }
+  }
+  absl::Status status =
+      ReadRatio(tree, "--overlap-efficiency", tree.raw().overlap_efficiency,
+                &estimate->overlap_efficiency);
+  if (status.ok()) {
+    status =
+        ReadRatio(tree, "--memory-utilization", tree.raw().memory_utilization,
+                  &arguments->catalog.memory_utilization);
+  }
+  for (const auto* flags : {&LayoutFlags(), &OverlapFlags()}) {
+    if (status.ok()) status = ReadCounts(tree, *flags, estimate);
+  }
+  if (!status.ok()) return status;
+  return ReadCounts(tree, LimitFlags(), &arguments->catalog);
+}
+
+bool NeedsFile(Command command) {
+  return command == Command::kModelApply ||
+         command == Command::kHardwareApply || command == Command::kEngineApply;
 }
 
 absl::Status ReadGlobals(const RawFlags& raw, Arguments* arguments) {
@@ -312,6 +343,13 @@ absl::StatusOr<Arguments> Read(CommandTree& tree) {
     }
     if (status.ok() && leaf.command == Command::kKv) {
       status = ReadKv(tree, &arguments);
+    }
+    if (status.ok() && leaf.command == Command::kEngineCreate) {
+      status = ReadEngine(tree, &arguments);
+    }
+    if (status.ok() && NeedsFile(leaf.command) &&
+        arguments.catalog.file.empty()) {
+      status = UsageError("-f is missing", HelpHint(app));
     }
     for (const KernelCommand& kernel : KernelCommands()) {
       if (status.ok() && leaf.command == kernel.command) {

@@ -80,6 +80,10 @@ absl::StatusOr<Target> Target::Create(const TargetSpec& spec,
   if (spec.overlap.has_value()) {
     CheckOverlap(*spec.overlap, spec, violations);
   }
+  {
+    const Violations::Scope scope(violations, "limits");
+    CheckEngineMemoryChoice(spec.memory, violations);
+  }
   if (violations.all().size() != before) {
     return absl::InvalidArgumentError("The target breaks rules.");
   }
@@ -125,10 +129,12 @@ void Target::Choose() {
     stack_ = changed_stack_.get();
   };
   const bool graphs = stack_->spec().host.cuda_graphs;
-  if (spec_.cuda_graphs.value_or(graphs) != graphs) {
+  const bool chosen = spec_.memory != EngineMemoryChoice{};
+  if (chosen || spec_.cuda_graphs.value_or(graphs) != graphs) {
     KernelStackSpec changed = stack_->spec();
-    changed.host.cuda_graphs = *spec_.cuda_graphs;
-    Violations none;  // Both are legal in any stack.
+    changed.host.cuda_graphs = spec_.cuda_graphs.value_or(graphs);
+    if (chosen) changed.memory = WithChoice(changed.memory, spec_.memory);
+    Violations none;  // All are legal in any stack, and were checked.
     std::optional<KernelStack> made =
         KernelStack::Create(std::move(changed), none);
     if (made.has_value()) replace(*std::move(made));

@@ -42,6 +42,7 @@ struct TargetSpec {
   std::optional<bool> residual_into_norm = std::nullopt;
   std::optional<bool> cuda_graphs = std::nullopt;
   std::optional<Overlap> overlap = std::nullopt;
+  EngineMemoryChoice memory = {};
 };
 
 // A combination that was checked: every op it lowers to can be priced.
@@ -49,8 +50,9 @@ struct TargetSpec {
 class Target {
  public:
   // Violations are below "parallelism", "precision", "kv_head_count",
-  // "kv_transfer" and "overlap": its efficiency is 0 to 1, it takes fewer
-  // multiprocessors than the device is known to have, and there is no pipeline.
+  // "kv_transfer", "limits" (see CheckEngineMemoryChoice) and "overlap": its
+  // efficiency is 0 to 1, it takes fewer multiprocessors than the device is
+  // known to have, and there is no pipeline.
   // A format that the device or the stack cannot compute in is not a
   // violation but an error: FAILED_PRECONDITION, whose message lists the
   // supported formats; INVALID_ARGUMENT stands for `violations` not empty.

@@ -69,9 +69,12 @@ absl::StatusOr<Subject> Resolve(TargetResolver& targets,
   if (request.has_target()) {
     const model::Violations::Scope scope(violations, "target");
     target = targets.Resolve(request.target(), violations);
+  } else if (request.subject_case() == v1::EstimateRequest::kEngine) {
+    target = targets.ResolveEngine(request.engine(), violations);
   } else {
-    violations.Add("target", "is required");
+    violations.Add("target", "is required, or engine");
   }
+  const EngineEntry* const engine = targets.engine();
   std::optional<model::ForwardPass> pass;
   if (request.has_forward_pass()) {
     const model::Violations::Scope scope(violations, "forward_pass");
@@ -97,13 +100,16 @@ absl::StatusOr<Subject> Resolve(TargetResolver& targets,
   RETURN_IF_ERROR(choices.status());
   std::string hash = HashOf(*target.resolved, *pass);
   return Subject{std::move(target.resolved), *std::move(pass), parts,
-                 *std::move(choices), std::move(hash)};
+                 *std::move(choices),        std::move(hash),  engine};
 }
 
 void ToProto(const Subject& subject, const model::Estimate& estimate,
              v1::Resolution& proto) {
   proto.CopyFrom(subject.resolved->resolution);
   proto.set_content_hash(subject.content_hash);
+  if (subject.engine != nullptr) {
+    proto.set_engine_revision(subject.engine->Revision());
+  }
   AddWarnings(estimate, proto);
   for (const std::string& assumption :
        model::PassAssumptions(subject.target().graph(), subject.pass)) {

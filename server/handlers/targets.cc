@@ -150,6 +150,13 @@ void AddChoices(const model::TargetSpec& spec, std::string& text) {
     absl::StrAppend(&text, "\noverlap ", spec.overlap->efficiency, " ",
                     spec.overlap->multiprocessors);
   }
+  const model::EngineMemoryChoice& memory = spec.memory;
+  if (memory != model::EngineMemoryChoice{}) {
+    absl::StrAppend(&text, "\nmemory ", memory.usable_fraction.value_or(0), " ",
+                    memory.token_budget.value_or(0), " ",
+                    memory.sequence_limit.value_or(0), " ",
+                    memory.block_tokens.value_or(0));
+  }
 }
 
 // What the numbers depend on, graph and profile by their revisions.
@@ -202,21 +209,17 @@ std::shared_ptr<const ResolvedTarget> Complete(model::Target target,
       ResolvedTarget{std::move(target), graph, std::move(resolution), hasher});
 }
 
-// What is the same in every call of one snapshot.
-bool IsOfCatalog(const v1::Target& target) {
-  return !target.has_inline_model_graph() &&
-         !target.has_inline_hardware_profile();
-}
-
 }  // namespace
 
 TargetAnswer ResolveTarget(const Snapshot& snapshot, const v1::Target& target,
-                           model::Violations& violations) {
+                           model::Violations& violations,
+                           const model::EngineMemoryChoice& memory) {
   TargetAnswer answer;
   const auto fail = [&answer](const absl::Status& error) {
     if (answer.error.ok()) answer.error = error;
   };
   model::TargetSpec spec;
+  spec.memory = memory;
   v1::Resolution revisions;
   auto graph = FindGraph(snapshot, target, violations);
   auto profile = FindProfile(snapshot, target, violations);
@@ -287,34 +290,6 @@ void TargetCache::Keep(absl::string_view key,
     }
     if (there->key == key) return;  // Another call was faster.
   }
-}
-
-TargetAnswer TargetResolver::Resolve(const v1::Target& target,
-                                     model::Violations& violations) {
-  target.SerializeToString(&key_);
-  if (last_ != nullptr && key_ == last_key_) return Known();
-  const bool lasting =
-      key_.size() <= TargetCache::kMaxKeyBytes && IsOfCatalog(target);
-  const ResolvedTarget* const kept = lasting ? cache_.Find(key_) : nullptr;
-  if (kept != nullptr) {
-    // The cache owns it: nothing is counted.
-    last_ =
-        std::shared_ptr<const ResolvedTarget>(std::shared_ptr<void>(), kept);
-  } else {
-    const size_t broken = violations.all().size();
-    TargetAnswer answer = ResolveTarget(snapshot_, target, violations);
-    if (answer.resolved == nullptr || violations.all().size() != broken) {
-      return answer;
-    }
-    last_ = std::move(answer.resolved);
-    if (lasting) cache_.Keep(key_, last_);
-  }
-  last_key_.swap(key_);
-  return Known();
-}
-
-TargetAnswer TargetResolver::Known() const {
-  return {.resolved = last_, .graph = last_->graph, .error = absl::OkStatus()};
 }
 
 }  // namespace mansard::server

@@ -331,6 +331,7 @@ std::string FlagOfField(const EstimateFlags& flags, const std::string& field) {
        Shown(flags.draft_tokens)},
       {"forward_pass.drafting.acceptance_rate", "--acceptance",
        flags.acceptance.has_value() ? absl::StrCat(*flags.acceptance) : ""},
+      {"engine", "--engine", flags.engine},
       {"model_graph", "--model", flags.model},
       {"hardware_profile", "--hardware", flags.hardware},
   };

@@ -182,6 +182,22 @@ absl::Status Fill(const Arguments& arguments,
     case Command::kModelDiff:
     case Command::kHardwareList:
     case Command::kHardwareGet:
+    case Command::kModelApply:
+    case Command::kModelDelete:
+    case Command::kHardwareApply:
+    case Command::kHardwareDelete:
+    case Command::kHardwareDiff:
+    case Command::kEngineList:
+    case Command::kEngineGet:
+    case Command::kEngineCreate:
+    case Command::kEngineApply:
+    case Command::kEngineDelete:
+    case Command::kEngineDiff:
+    case Command::kCalibrationList:
+    case Command::kCalibrationGet:
+    case Command::kCalibrationApply:
+    case Command::kCalibrationDelete:
+    case Command::kCalibrationDiff:
     case Command::kValidate:
       break;
   }
