@@ -7,7 +7,10 @@
 #include <string>
 
 #include "absl/strings/match.h"
+#include "absl/strings/string_view.h"
+#include "absl/strings/strip.h"
 #include "server/catalog/catalog.h"
+#include "server/catalog/resource_name.h"
 
 namespace mansard::server {
 namespace {
@@ -24,6 +27,9 @@ constexpr int64_t kInlineBytesPerCost = 50;
 constexpr int64_t kGraphCost = 4;     // To copy one of a page.
 constexpr int64_t kProfileCost = 17;  // The same.
 constexpr int64_t kDefaultPageSize = 50;
+constexpr int64_t kRecommendCost = 50;
+constexpr int64_t kCapacityCost = 100;
+constexpr int64_t kStepsPerCost = 4;
 
 CallClass OfCost(int64_t cost) {
   return cost > kMaxHotCost ? CallClass::kHeavy : CallClass::kHot;
@@ -89,6 +95,22 @@ int64_t CostOf(const v1::EstimateRequest& request, EngineTargets& engines) {
   return cost + InlineCost(target);
 }
 
+// How many times as long as with curves a pass of the engine takes to time.
+int64_t PassFactor(const std::string& engine, bool drafts,
+                   const CatalogState& state) {
+  constexpr int64_t kLowered = 100;
+  absl::string_view id = engine;
+  absl::ConsumePrefix(&id, kEngines);
+  absl::ConsumePrefix(&id, "/");
+  const auto found = state.engines.find(std::string(id));
+  if (found == state.engines.end() || found->second->broken()) return 1;
+  const EngineEntry& entry = *found->second;
+  const bool curves =
+      entry.has_curves &&
+      !(drafts && entry.resolved->graph.draft_modules.value_or(0) > 0);
+  return curves ? 1 : kLowered;
+}
+
 int64_t EntriesOf(int32_t page_size) {
   return page_size == 0 ? kDefaultPageSize : page_size;
 }
@@ -133,6 +155,37 @@ CallClass ClassOf(const v1::ListModelGraphsRequest& request) {
 
 CallClass ClassOf(const v1::ListHardwareProfilesRequest& request) {
   return OfCost(kProfileCost * EntriesOf(request.page_size()));
+}
+
+CallClass ClassOf(const v1::RecommendBatchSizeRequest& request,
+                  const CatalogState& state) {
+  return OfCost(kRecommendCost * PassFactor(request.engine(),
+                                            request.draft_token_count() > 0,
+                                            state));
+}
+
+CallClass ClassOf(const v1::PredictLatenciesRequest& request,
+                  const CatalogState& state) {
+  int64_t cost = 0;
+  for (const v1::LatencyQuery& query : request.queries()) {
+    cost += PassFactor(query.engine(), query.draft_token_count() > 0, state);
+  }
+  return OfCost(cost);
+}
+
+CallClass ClassOf(const v1::PredictStepsRequest& request,
+                  const CatalogState& state) {
+  const int64_t rows = std::max({request.decode_request_counts_size(),
+                                 request.prefill_request_counts_size(), 1});
+  return OfCost(rows * PassFactor(request.engine(), false, state) /
+                kStepsPerCost);
+}
+
+CallClass ClassOf(const v1::FindEngineCapacityRequest& request,
+                  const CatalogState& state) {
+  return OfCost(kCapacityCost * PassFactor(request.engine(),
+                                           request.draft_token_count() > 0,
+                                           state));
 }
 
 CallClass ClassOf(const v1::GetModelGraphRequest& request) {

@@ -9,6 +9,7 @@
 #include "server/heavy_pool.h"
 #include "server/log.h"
 #include "server/metrics.h"
+#include "server/open_streams.h"
 
 namespace mansard::server {
 
@@ -19,6 +20,7 @@ struct ServerEnv {
   // False until started and while draining.
   std::atomic<bool> ready = false;
   HeavyPool heavy_pool;
+  OpenStreams streams;
 
   ServerEnv(LogLevel level, std::unique_ptr<Catalog> opened, int heavy_threads,
             int heavy_queue)

@@ -149,8 +149,7 @@ google::rpc::ErrorInfo ErrorInfoOf(const absl::Status& error) {
   return info;
 }
 
-grpc::Status ToGrpcStatus(const absl::Status& status) {
-  if (status.ok()) return grpc::Status::OK;
+google::rpc::Status ToRpcStatus(const absl::Status& status) {
   google::rpc::Status details;
   details.set_code(static_cast<int>(status.code()));
   details.set_message(Clip(status.message(), kMaxMessageBytes));
@@ -167,6 +166,12 @@ grpc::Status ToGrpcStatus(const absl::Status& status) {
   if (auto retry = DetailOf<google::rpc::RetryInfo>(status)) {
     details.add_details()->PackFrom(*retry);
   }
+  return details;
+}
+
+grpc::Status ToGrpcStatus(const absl::Status& status) {
+  if (status.ok()) return grpc::Status::OK;
+  const google::rpc::Status details = ToRpcStatus(status);
   return grpc::Status(static_cast<grpc::StatusCode>(status.code()),
                       details.message(), details.SerializeAsString());
 }

@@ -15,6 +15,7 @@
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
 #include "google/rpc/error_details.pb.h"
+#include "google/rpc/status.pb.h"
 #include "model/base/violations.h"
 
 namespace mansard::server {
@@ -60,7 +61,9 @@ absl::Status AtPath(const absl::Status& error, absl::string_view path);
 // reason.
 google::rpc::ErrorInfo ErrorInfoOf(const absl::Status& error);
 
-// The details as binary google.rpc.Status.
+// With its details. Precondition: it is an error.
+google::rpc::Status ToRpcStatus(const absl::Status& status);
+// The same as binary details.
 grpc::Status ToGrpcStatus(const absl::Status& status);
 
 // At most `limit` bytes of `text`, not cut inside a character, with "..."

@@ -7,6 +7,7 @@ constexpr char kEstimation[] = "mansard.v1.EstimationService";
 constexpr char kCatalog[] = "mansard.v1.CatalogService";
 constexpr char kCalibration[] = "mansard.v1.CalibrationService";
 constexpr char kPlanning[] = "mansard.v1.PlanningService";
+constexpr char kScheduling[] = "mansard.v1.SchedulingService";
 
 }  // namespace
 
@@ -34,6 +35,18 @@ MethodNames NamesOf(Method method) {
       return {kCatalog, "ListHardwareProfiles"};
     case Method::kPlanKvTransfer:
       return {kPlanning, "PlanKvTransfer"};
+    case Method::kRecommendBatchSize:
+      return {kScheduling, "RecommendBatchSize"};
+    case Method::kPredictLatencies:
+      return {kScheduling, "PredictLatencies"};
+    case Method::kStreamPredictions:
+      return {kScheduling, "StreamPredictions"};
+    case Method::kPredictSteps:
+      return {kScheduling, "PredictSteps"};
+    case Method::kFindEngineCapacity:
+      return {kScheduling, "FindEngineCapacity"};
+    case Method::kFitLatencyModel:
+      return {kScheduling, "FitLatencyModel"};
     case Method::kCreateModelGraph:
       return {kCatalog, "CreateModelGraph"};
     case Method::kUpdateModelGraph:
@@ -71,5 +84,7 @@ MethodNames NamesOf(Method method) {
   }
   return {"", ""};
 }
+
+bool IsStream(Method method) { return method == Method::kStreamPredictions; }
 
 }  // namespace mansard::server

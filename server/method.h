@@ -15,6 +15,12 @@ enum class Method {
   kGetHardwareProfile,
   kListHardwareProfiles,
   kPlanKvTransfer,
+  kRecommendBatchSize,
+  kPredictLatencies,
+  kStreamPredictions,
+  kPredictSteps,
+  kFindEngineCapacity,
+  kFitLatencyModel,
   kCreateModelGraph,
   kUpdateModelGraph,
   kDeleteModelGraph,
@@ -33,12 +39,15 @@ enum class Method {
   kDeleteCalibration,
   kApplyCalibration,
 };
-inline constexpr int kMethodCount = 28;
+inline constexpr int kMethodCount = 34;
 
 struct MethodNames {
   const char* service;
   const char* method;
 };
 MethodNames NamesOf(Method method);
+// Messages go both ways as long as the caller likes; all others are one request
+// and one answer.
+bool IsStream(Method method);
 
 }  // namespace mansard::server

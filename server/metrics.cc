@@ -41,6 +41,13 @@ constexpr FamilyInfo kHandlingSeconds = {
     "grpc_server_handling_seconds",
     "Time from the request to its answer, with the wait of a heavy call and "
     "without the network [grpc_type, grpc_service, grpc_method]."};
+constexpr FamilyInfo kMessagesReceived = {
+    "grpc_server_msg_received_total",
+    "Messages of streams that came [grpc_type, grpc_service, grpc_method]."};
+constexpr FamilyInfo kMessagesSent = {
+    "grpc_server_msg_sent_total",
+    "Messages of streams that were answered [grpc_type, grpc_service, "
+    "grpc_method]."};
 constexpr FamilyInfo kInFlight = {
     "mansard_rpcs_in_flight",
     "RPCs started whose answer has not left; hot ones run at once, heavy ones "
@@ -113,7 +120,7 @@ prometheus::Family<Metric>& Register(prometheus::Registry& registry,
 }
 
 prometheus::Labels MethodLabels(Method method) {
-  return {{"grpc_type", "unary"},
+  return {{"grpc_type", IsStream(method) ? "bidi_stream" : "unary"},
           {"grpc_service", NamesOf(method).service},
           {"grpc_method", NamesOf(method).method}};
 }
@@ -122,6 +129,8 @@ prometheus::Labels MethodLabels(Method method) {
 struct MethodSeries {
   prometheus::Counter* started = nullptr;
   prometheus::Histogram* seconds = nullptr;
+  prometheus::Counter* received = nullptr;  // Of streams, as the next.
+  prometheus::Counter* sent = nullptr;
   std::array<prometheus::Counter*, kCodeCount> handled{};
 };
 
@@ -203,6 +212,8 @@ Metrics::Families::Families() {
   auto& started = Register<prometheus::Counter>(registry, kStarted);
   auto& handled = Register<prometheus::Counter>(registry, kHandled);
   auto& seconds = Register<prometheus::Histogram>(registry, kHandlingSeconds);
+  auto& received = Register<prometheus::Counter>(registry, kMessagesReceived);
+  auto& sent = Register<prometheus::Counter>(registry, kMessagesSent);
   auto& running = Register<prometheus::Gauge>(registry, kInFlight);
   for (int i = 0; i < kCallClassCount; ++i) {
     in_flight[static_cast<size_t>(i)] =
@@ -213,6 +224,10 @@ Metrics::Families::Families() {
     MethodSeries& series = methods[static_cast<size_t>(i)];
     series.started = &started.Add(labels);
     series.seconds = &seconds.Add(labels, SecondsBuckets());
+    if (IsStream(static_cast<Method>(i))) {
+      series.received = &received.Add(labels);
+      series.sent = &sent.Add(labels);
+    }
     for (size_t code = 0; code < kCodeCount; ++code) {
       labels["grpc_code"] = kCodeNames[code];
       series.handled[code] = &handled.Add(labels);
@@ -283,6 +298,12 @@ void Metrics::CallHandled(Method method, absl::StatusCode code,
   const auto unknown = static_cast<size_t>(absl::StatusCode::kUnknown);
   series.handled[index < kCodeCount ? index : unknown]->Increment();
   series.seconds->Observe(seconds);
+}
+
+void Metrics::MessageAnswered(Method method) {
+  const MethodSeries& series = families_->methods[static_cast<size_t>(method)];
+  series.received->Increment();
+  series.sent->Increment();
 }
 
 void Metrics::CallDone(CallClass call_class) {

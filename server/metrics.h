@@ -33,6 +33,8 @@ class Metrics {
 
   void CallStarted(Method method, CallClass call_class);
   void CallHandled(Method method, absl::StatusCode code, double seconds);
+  // One message of a stream was answered.
+  void MessageAnswered(Method method);
   // The answer has left.
   void CallDone(CallClass call_class);
   // Calls started and not done.

@@ -73,6 +73,7 @@ struct Server::Parts {
   CatalogServiceImpl catalog{env};
   CalibrationServiceImpl calibration{env};
   PlanningServiceImpl planning{env};
+  SchedulingServiceImpl scheduling{env};
   std::unique_ptr<MetricsHttp> metrics_http;
   int port = 0;
   std::unique_ptr<grpc::Server> grpc_server;
@@ -116,6 +117,7 @@ absl::Status Server::Parts::StartGrpc() {
   builder.RegisterService(&catalog);
   builder.RegisterService(&calibration);
   builder.RegisterService(&planning);
+  builder.RegisterService(&scheduling);
   bool on_port = false;
   if (!options.listen_address.empty()) {
     ASSIGN_OR_RETURN(const ListenAddress address,
@@ -147,7 +149,8 @@ void Server::Parts::SetServing(bool serving) {
   for (const char* service : {v1::EstimationService::service_full_name(),
                               v1::CatalogService::service_full_name(),
                               v1::CalibrationService::service_full_name(),
-                              v1::PlanningService::service_full_name()}) {
+                              v1::PlanningService::service_full_name(),
+                              v1::SchedulingService::service_full_name()}) {
     health->SetServingStatus(service, serving);
   }
 }
@@ -156,6 +159,7 @@ void Server::Parts::Drain() {
   env.logger.Log(LogLevel::kInfo, "draining", {});
   SetServing(false);
   absl::SleepFor(options.drain_delay);
+  env.streams.EndAll();
   const absl::Time deadline = absl::Now() + options.drain_deadline;
   while (env.metrics.CallsInFlight() > 0 && absl::Now() < deadline) {
     absl::SleepFor(kPollInterval);

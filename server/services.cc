@@ -9,7 +9,9 @@
 #include "server/handlers/kernel.h"
 #include "server/handlers/kv_transfer.h"
 #include "server/handlers/roofline.h"
+#include "server/handlers/scheduling.h"
 #include "server/rpc.h"
+#include "server/step_stream.h"
 
 namespace mansard::server {
 
@@ -259,6 +261,59 @@ Reactor* CalibrationServiceImpl::ApplyCalibration(
     v1::HardwareProfile* response) {
   return RunUnary(env_, Method::kApplyCalibration, CallClass::kHeavy,
                   &server::ApplyCalibration, context, request, response);
+}
+
+SchedulingServiceImpl::SchedulingServiceImpl(ServerEnv& env) : env_(env) {
+  SetMessageAllocatorFor_RecommendBatchSize(&recommend_batch_size_messages_);
+  SetMessageAllocatorFor_PredictLatencies(&predict_latencies_messages_);
+  SetMessageAllocatorFor_PredictSteps(&predict_steps_messages_);
+  SetMessageAllocatorFor_FindEngineCapacity(&find_engine_capacity_messages_);
+  SetMessageAllocatorFor_FitLatencyModel(&fit_latency_model_messages_);
+}
+
+Reactor* SchedulingServiceImpl::RecommendBatchSize(
+    Context* context, const v1::RecommendBatchSizeRequest* request,
+    v1::RecommendBatchSizeResponse* response) {
+  return RunUnary(env_, Method::kRecommendBatchSize,
+                  ClassOf(*request, *env_.catalog->state()),
+                  &server::RecommendBatchSize, context, request, response);
+}
+
+Reactor* SchedulingServiceImpl::PredictLatencies(
+    Context* context, const v1::PredictLatenciesRequest* request,
+    v1::PredictLatenciesResponse* response) {
+  return RunUnary(env_, Method::kPredictLatencies,
+                  ClassOf(*request, *env_.catalog->state()),
+                  &server::PredictLatencies, context, request, response);
+}
+
+Reactor* SchedulingServiceImpl::PredictSteps(
+    Context* context, const v1::PredictStepsRequest* request,
+    v1::PredictStepsResponse* response) {
+  return RunUnary(env_, Method::kPredictSteps,
+                  ClassOf(*request, *env_.catalog->state()),
+                  &server::PredictSteps, context, request, response);
+}
+
+Reactor* SchedulingServiceImpl::FindEngineCapacity(
+    Context* context, const v1::FindEngineCapacityRequest* request,
+    v1::FindEngineCapacityResponse* response) {
+  return RunUnary(env_, Method::kFindEngineCapacity,
+                  ClassOf(*request, *env_.catalog->state()),
+                  &server::FindEngineCapacity, context, request, response);
+}
+
+Reactor* SchedulingServiceImpl::FitLatencyModel(
+    Context* context, const v1::FitLatencyModelRequest* request,
+    v1::FitLatencyModelResponse* response) {
+  return RunUnary(env_, Method::kFitLatencyModel, CallClass::kHeavy,
+                  &server::FitLatencyModel, context, request, response);
+}
+
+grpc::ServerBidiReactor<v1::StreamPredictionsRequest,
+                        v1::StreamPredictionsResponse>*
+SchedulingServiceImpl::StreamPredictions(Context* context) {
+  return new StepStreamReactor(env_, *context);
 }
 
 }  // namespace mansard::server

@@ -5,6 +5,7 @@
 #include "mansard/v1/catalog_service.grpc.pb.h"
 #include "mansard/v1/estimation_service.grpc.pb.h"
 #include "mansard/v1/planning_service.grpc.pb.h"
+#include "mansard/v1/scheduling_service.grpc.pb.h"
 #include "server/arena_messages.h"
 #include "server/env.h"
 
@@ -209,6 +210,49 @@ class CalibrationServiceImpl final
       delete_calibration_messages_;
   ArenaMessages<v1::ApplyCalibrationRequest, v1::HardwareProfile>
       apply_calibration_messages_;
+};
+
+class SchedulingServiceImpl final
+    : public v1::SchedulingService::CallbackService {
+ public:
+  explicit SchedulingServiceImpl(ServerEnv& env);
+
+  grpc::ServerUnaryReactor* RecommendBatchSize(
+      grpc::CallbackServerContext* context,
+      const v1::RecommendBatchSizeRequest* request,
+      v1::RecommendBatchSizeResponse* response) override;
+  grpc::ServerUnaryReactor* PredictLatencies(
+      grpc::CallbackServerContext* context,
+      const v1::PredictLatenciesRequest* request,
+      v1::PredictLatenciesResponse* response) override;
+  grpc::ServerUnaryReactor* PredictSteps(
+      grpc::CallbackServerContext* context,
+      const v1::PredictStepsRequest* request,
+      v1::PredictStepsResponse* response) override;
+  grpc::ServerUnaryReactor* FindEngineCapacity(
+      grpc::CallbackServerContext* context,
+      const v1::FindEngineCapacityRequest* request,
+      v1::FindEngineCapacityResponse* response) override;
+  grpc::ServerUnaryReactor* FitLatencyModel(
+      grpc::CallbackServerContext* context,
+      const v1::FitLatencyModelRequest* request,
+      v1::FitLatencyModelResponse* response) override;
+  grpc::ServerBidiReactor<v1::StreamPredictionsRequest,
+                          v1::StreamPredictionsResponse>*
+  StreamPredictions(grpc::CallbackServerContext* context) override;
+
+ private:
+  ServerEnv& env_;
+  ArenaMessages<v1::RecommendBatchSizeRequest, v1::RecommendBatchSizeResponse>
+      recommend_batch_size_messages_;
+  ArenaMessages<v1::PredictLatenciesRequest, v1::PredictLatenciesResponse>
+      predict_latencies_messages_;
+  ArenaMessages<v1::PredictStepsRequest, v1::PredictStepsResponse>
+      predict_steps_messages_;
+  ArenaMessages<v1::FindEngineCapacityRequest, v1::FindEngineCapacityResponse>
+      find_engine_capacity_messages_;
+  ArenaMessages<v1::FitLatencyModelRequest, v1::FitLatencyModelResponse>
+      fit_latency_model_messages_;
 };
 
 }  // namespace mansard::server

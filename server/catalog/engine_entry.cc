@@ -79,41 +79,47 @@ model::EngineMemoryChoice ChoiceOf(const v1::Engine& said,
   return choice;
 }
 
-// How much fits: of a decode of one token on each data rank.
-void TakeCapacity(const v1::EngineLimits& limits, EngineEntry& entry) {
-  const model::Target& target = entry.resolved->target;
-  model::Violations none;
-  const auto pass =
-      model::ForwardPass::Create({{.role = model::Role::kDecode,
-                                   .request_count = target.layout().data(),
-                                   .new_tokens = 1}},
-                                 /*max_context=*/1, none);
-  if (!pass.has_value()) return;
-  const model::MemoryFootprint memory =
-      model::EstimatePass(target, *pass).memory;
-  entry.kv_token_capacity = memory.kv_token_capacity;
-  entry.request_capacity = memory.max_requests;
-  const int64_t own = limits.kv_token_capacity_count();
-  if (own <= 0) return;
-  entry.kv_token_capacity = own;
-  const int64_t block = std::max<int64_t>(memory.block_tokens, 1);
-  entry.request_capacity = std::min(entry.request_capacity, own / block);
+std::optional<model::Scheduling> FromProto(v1::Engine::Scheduling scheduling) {
+  switch (scheduling) {
+    case v1::Engine::SCHEDULING_MIXED:
+      return model::Scheduling::kMixed;
+    case v1::Engine::SCHEDULING_PREFILL_FIRST:
+      return model::Scheduling::kPrefillFirst;
+    default:
+      return std::nullopt;  // As the stack's engine does.
+  }
 }
 
-// Curves up to the largest step that the engine makes room for.
-absl::Status TakeCurves(EngineEntry& entry) {
-  const model::Target& target = entry.resolved->target;
-  model::EngineLimits limits;
-  if (const auto& memory = target.view().stack.spec().memory) {
-    limits.tokens = std::clamp(memory->token_budget, limits.tokens,
-                               model::EngineLimits::kMax);
+model::ServingRole FromProto(v1::Engine::Role role) {
+  switch (role) {
+    case v1::Engine::ROLE_PREFILL:
+      return model::ServingRole::kPrefill;
+    case v1::Engine::ROLE_DECODE:
+      return model::ServingRole::kDecode;
+    default:
+      return model::ServingRole::kAggregated;
   }
-  model::Violations violations;
-  std::optional<model::Engine> engine =
-      model::Engine::Resolve(target, limits, violations);
-  if (!engine.has_value()) return violations.ToStatus();
-  entry.engine = std::make_shared<const model::Engine>(*std::move(engine));
-  return absl::OkStatus();
+}
+
+// The other limits are the target's already.
+model::ServingSpec SpecOf(const v1::Engine& said) {
+  model::ServingSpec spec;
+  if (const int64_t tokens = said.limits().kv_token_capacity_count();
+      tokens > 0) {
+    spec.limits.kv_token_capacity = tokens;
+  }
+  spec.scheduling = FromProto(said.scheduling());
+  spec.role = FromProto(said.role());
+  return spec;
+}
+
+bool HasCurves(const model::Engine& engine) {
+  model::Violations none;
+  const auto pass = model::ForwardPass::Create(
+      {{.role = model::Role::kDecode, .request_count = 1, .new_tokens = 1}},
+      /*max_context=*/1, none);
+  return pass.has_value() &&
+         engine.SourceOf(*pass) == model::StepSource::kEngine;
 }
 
 // Fills in all that is resolved. `entry.proto` has what was said.
@@ -139,8 +145,12 @@ absl::Status ResolveEntry(const Snapshot& snapshot, EngineEntry& entry,
   }
   RETURN_IF_ERROR(answer.error);
   entry.resolved = std::move(answer.resolved);
-  RETURN_IF_ERROR(TakeCurves(entry));
-  TakeCapacity(said.limits(), entry);
+  entry.engine = model::ServingEngine::Resolve(entry.resolved->target,
+                                               SpecOf(said), violations);
+  if (entry.engine == nullptr) {
+    return absl::InvalidArgumentError("broken rules");
+  }
+  entry.has_curves = HasCurves(entry.engine->engine());
   return absl::OkStatus();
 }
 
@@ -155,9 +165,9 @@ void TakeHashes(v1::Engine& proto) {
 
 // The answer's part that is resolved.
 void Complete(EngineEntry& entry) {
-  entry.proto.set_kv_token_capacity_count(entry.kv_token_capacity);
+  entry.proto.set_kv_token_capacity_count(entry.engine->kv_token_capacity());
   entry.proto.set_request_capacity_count(
-      static_cast<int32_t>(entry.request_capacity));
+      static_cast<int32_t>(entry.engine->room().RequestsThatFit(1)));
   v1::Resolution& resolution = *entry.proto.mutable_resolution();
   resolution = entry.resolved->resolution;
   resolution.set_content_hash(entry.resolved->hasher.Text());

@@ -12,7 +12,7 @@
 #include "absl/time/time.h"
 #include "mansard/v1/engine.pb.h"
 #include "model/base/violations.h"
-#include "model/estimate/engine.h"
+#include "model/serving/serving_engine.h"
 #include "server/catalog/snapshot.h"
 #include "server/handlers/targets.h"
 #include "server/store/store.h"
@@ -30,11 +30,10 @@ struct EngineEntry {
 
   // Null: broken, and `error` says why. Of the newest revisions of both.
   std::shared_ptr<const ResolvedTarget> resolved;
-  // Times steps without lowering them; null where `resolved` is.
-  std::shared_ptr<const model::Engine> engine;
-  // On all data ranks together; the engine's own word, where it has one.
-  int64_t kv_token_capacity = 0;
-  int64_t request_capacity = 0;
+  // Null where `resolved` is.
+  std::shared_ptr<const model::ServingEngine> engine;
+  // Whether passes of decodes are looked up in its curves.
+  bool has_curves = false;
   absl::Status error = absl::OkStatus();
 
   bool broken() const { return resolved == nullptr; }

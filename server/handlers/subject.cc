@@ -8,6 +8,7 @@
 #include "model/base/status_macros.h"
 #include "model/estimate/assumptions.h"
 #include "model/estimate/overlapped.h"
+#include "server/convert/serving.h"
 #include "server/convert/workload.h"
 #include "server/handlers/what_if.h"
 
@@ -76,11 +77,15 @@ absl::StatusOr<Subject> Resolve(TargetResolver& targets,
   }
   const EngineEntry* const engine = targets.engine();
   std::optional<model::ForwardPass> pass;
-  if (request.has_forward_pass()) {
+  if (request.has_forward_pass_sums()) {
+    const model::Violations::Scope scope(violations, "forward_pass_sums");
+    pass = model::PassOfSums(FromProto(request.forward_pass_sums()),
+                             target.graph.max_context, violations);
+  } else if (request.has_forward_pass()) {
     const model::Violations::Scope scope(violations, "forward_pass");
     pass = FromProto(request.forward_pass(), target.graph, violations);
   } else {
-    violations.Add("forward_pass", "is required");
+    violations.Add("forward_pass", "is required, or forward_pass_sums");
   }
   EstimateParts parts;
   {
@@ -99,8 +104,13 @@ absl::StatusOr<Subject> Resolve(TargetResolver& targets,
   RETURN_IF_ERROR(target.error);
   RETURN_IF_ERROR(choices.status());
   std::string hash = HashOf(*target.resolved, *pass);
-  return Subject{std::move(target.resolved), *std::move(pass), parts,
-                 *std::move(choices),        std::move(hash),  engine};
+  return Subject{.resolved = std::move(target.resolved),
+                 .pass = *std::move(pass),
+                 .parts = parts,
+                 .choices = *std::move(choices),
+                 .content_hash = std::move(hash),
+                 .engine = engine,
+                 .from_sums = request.has_forward_pass_sums()};
 }
 
 void ToProto(const Subject& subject, const model::Estimate& estimate,
@@ -109,6 +119,11 @@ void ToProto(const Subject& subject, const model::Estimate& estimate,
   proto.set_content_hash(subject.content_hash);
   if (subject.engine != nullptr) {
     proto.set_engine_revision(subject.engine->Revision());
+  }
+  if (subject.from_sums) {
+    proto.add_warnings(
+        "counts_from_sums: the pass is one of like requests with these sums; "
+        "how they spread beyond mean and variance is not known");
   }
   AddWarnings(estimate, proto);
   for (const std::string& assumption :

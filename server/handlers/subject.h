@@ -25,6 +25,7 @@ struct Subject {
   std::string content_hash;
   // Null: of a target.
   const EngineEntry* engine = nullptr;
+  bool from_sums = false;  // The pass is one of many with the caller's sums.
 
   const model::Target& target() const { return resolved->target; }
 };
