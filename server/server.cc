@@ -88,7 +88,7 @@ void Server::Parts::LogCatalog() const {
                      "with this process"}});
   }
   for (const Catalog::Problem& problem : env.catalog->problems()) {
-    env.logger.Log(LogLevel::kError, "catalog_broken",
+    env.logger.Log(LogLevel::kWarning, "catalog_broken",
                    {{"name", problem.name}, {"message", problem.error}});
   }
 }

@@ -131,6 +131,7 @@ std::shared_ptr<const GraphEntry> EntryBeneath(
   entry->proto = model::GraphToProto(*graph);
   entry->proto.set_etag(EtagOf(entry->proto));
   entry->graph = std::move(graph);
+  entry->bytes = entry->proto.ByteSizeLong();
   return entry;
 }
 
@@ -140,6 +141,7 @@ std::shared_ptr<const ProfileEntry> EntryBeneath(
   entry->proto = model::ProfileToProto(*profile);
   entry->proto.set_etag(EtagOf(entry->proto));
   entry->profile = std::move(profile);
+  entry->bytes = entry->proto.ByteSizeLong();
   return entry;
 }
 
@@ -156,6 +158,7 @@ absl::StatusOr<std::shared_ptr<const GraphEntry>> MakeEntry(
   entry->proto.set_etag(EtagOf(entry->proto));
   SetTimes(CreateTime(current, now), now, entry->proto);
   entry->graph = std::make_shared<const model::ModelGraph>(*std::move(graph));
+  entry->bytes = entry->proto.ByteSizeLong();
   return entry;
 }
 
@@ -177,6 +180,7 @@ absl::StatusOr<std::shared_ptr<const ProfileEntry>> MakeEntry(
   SetTimes(CreateTime(current, now), now, entry->proto);
   entry->profile =
       std::make_shared<const model::HardwareProfile>(*std::move(profile));
+  entry->bytes = entry->proto.ByteSizeLong();
   return entry;
 }
 
@@ -205,6 +209,7 @@ std::shared_ptr<const GraphEntry> GraphFromStored(
     entry->graph = std::make_shared<const model::ModelGraph>(*std::move(graph));
   }
   TakeStored(resource, kModelGraphs, entry->proto);
+  entry->bytes = entry->proto.ByteSizeLong();
   return entry;
 }
 
@@ -232,6 +237,7 @@ std::shared_ptr<const ProfileEntry> ProfileFromStored(
         std::make_shared<const model::HardwareProfile>(*std::move(profile));
   }
   TakeStored(resource, kHardwareProfiles, entry->proto);
+  entry->bytes = entry->proto.ByteSizeLong();
   return entry;
 }
 

@@ -2,6 +2,7 @@
 // once. Immutable and shared by all snapshots that have them.
 #pragma once
 
+#include <cstddef>
 #include <memory>
 #include <string>
 
@@ -26,12 +27,14 @@ struct GraphEntry {
   // False: comes with the binary or from --catalog_dir.
   bool stored = false;
   absl::Status error = absl::OkStatus();
+  size_t bytes = 0;  // Of `proto`.
 };
 struct ProfileEntry {
   std::shared_ptr<const model::HardwareProfile> profile;
   v1::HardwareProfile proto;
   bool stored = false;
   absl::Status error = absl::OkStatus();
+  size_t bytes = 0;
 };
 
 // Of what lies beneath.

@@ -122,9 +122,9 @@ absl::Status ListModelGraphs(CallContext& call,
   response.set_next_page_token(
       FillPage(call.snapshot().graphs(), page, kModelGraphs,
                [&response](const GraphEntry& entry) {
-                 if (entry.graph == nullptr) return false;
+                 if (entry.graph == nullptr) return size_t{0};
                  *response.add_model_graphs() = entry.proto;
-                 return true;
+                 return entry.bytes;
                }));
   return absl::OkStatus();
 }
@@ -207,9 +207,9 @@ absl::Status ListHardwareProfiles(
   response.set_next_page_token(
       FillPage(call.snapshot().profiles(), page, kHardwareProfiles,
                [&response](const ProfileEntry& entry) {
-                 if (entry.profile == nullptr) return false;
+                 if (entry.profile == nullptr) return size_t{0};
                  *response.add_hardware_profiles() = entry.proto;
-                 return true;
+                 return entry.bytes;
                }));
   return absl::OkStatus();
 }

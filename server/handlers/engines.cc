@@ -68,9 +68,10 @@ absl::Status ListEngines(CallContext& call,
   if (!violations.empty()) return InvalidRequest(violations);
   response.set_next_page_token(FillPage(call.state().engines, page, kEngines,
                                         [&response](const EngineEntry& entry) {
-                                          ToProto(entry,
-                                                  *response.add_engines());
-                                          return true;
+                                          v1::Engine& added =
+                                              *response.add_engines();
+                                          ToProto(entry, added);
+                                          return added.ByteSizeLong();
                                         }));
   return absl::OkStatus();
 }

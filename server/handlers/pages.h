@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cstddef>
 #include <optional>
 #include <string>
 #include <utility>
@@ -47,16 +48,21 @@ Page PageOf(const Request& request, absl::string_view list,
   return page;
 }
 
-// Calls `add` for each entry of the page, which says whether it took it;
-// returns the token of the next page.
+// Calls `add` for each entry of the page, which says how many bytes it took;
+// none: it left it out. Returns the token of the next page.
 template <class Map, class Add>
 std::string FillPage(const Map& entries, const Page& page,
                      absl::string_view list, Add add) {
   auto entry =
       page.after.empty() ? entries.begin() : entries.upper_bound(page.after);
   std::string last_key;
-  for (int added = 0; added < page.size && entry != entries.end(); ++entry) {
-    if (add(*entry->second)) ++added;
+  size_t bytes = 0;
+  for (int added = 0;
+       added < page.size && bytes < kMaxPageBytes && entry != entries.end();
+       ++entry) {
+    const size_t taken = add(*entry->second);
+    if (taken > 0) ++added;
+    bytes += taken;
     last_key = entry->first;
   }
   return entry == entries.end() ? "" : MakePageToken(list, last_key);
