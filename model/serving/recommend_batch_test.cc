@@ -298,6 +298,10 @@ TEST(RecommendBatch, IsTheScansWithDraftsAndOnPipelines) {
             drafts->StepTime(PassOf(*drafts, 50, question), timer));
   EXPECT_FALSE(IsQuick(*drafts, question));
   EXPECT_EQ(answer.batches_looked_at, 50);
+  // Something else drafts: verified on the curves.
+  question.modules_draft = false;
+  EXPECT_TRUE(IsQuick(*drafts, question));
+  ExpectAsScanned(*drafts, question, "drafts from elsewhere", compared);
 
   TargetSpec stages = TargetOn(BuildGraph(TinyGraph()), toy);
   stages.parallelism.pipeline = 2;
