@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "gtest/gtest.h"
-#include "model/serving/test_engines.h"
 #include "tests/support/allocations.h"
+#include "tests/toy/serving_engines.h"
 #include "tests/toy/toy_hardware.h"
 
 namespace mansard::model {
