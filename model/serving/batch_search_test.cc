@@ -11,8 +11,8 @@
 #include "gtest/gtest.h"
 #include "model/serving/decode_batches.h"
 #include "model/serving/slo.h"
-#include "model/serving/test_engines.h"
 #include "tests/toy/fine_hardware.h"
+#include "tests/toy/serving_engines.h"
 
 namespace mansard::model {
 namespace {

@@ -3,6 +3,7 @@
 
 #include "model/serving/capacity.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -10,10 +11,10 @@
 
 #include "gtest/gtest.h"
 #include "model/serving/recommend_batch.h"
-#include "model/serving/served_reference.h"
-#include "model/serving/test_engines.h"
 #include "tests/support/allocations.h"
 #include "tests/toy/fine_hardware.h"
+#include "tests/toy/served_reference.h"
+#include "tests/toy/serving_engines.h"
 
 namespace mansard::model {
 namespace {
@@ -129,6 +130,20 @@ void ExpectAsScanned(const ServingEngine& engine, const RequestShape& shape,
       EXPECT_NEAR(answer.requests_per_second / best.rate, 1, 1e-9);
       EXPECT_NEAR(*answer.values.time_to_first_token / Seconds::Of(best.ttft),
                   1, 1e-9);
+      // It works on what the batch's decodes and all prompts take.
+      const double decodes = static_cast<double>(shape.output_tokens) /
+                             gain.tokens_per_pass /
+                             static_cast<double>(answer.batch);
+      EXPECT_NEAR(
+          answer.utilization,
+          std::min(1.0, best.rate * (decodes * best.decode + best.prompt)),
+          1e-9);
+      if (meets && answer.limit == BatchLimit::kSlo) {
+        EXPECT_FALSE(Holds(slo, all[static_cast<size_t>(expected) + 1]));
+        EXPECT_TRUE(answer.broken_target.has_value());
+      } else if (meets && answer.limit.has_value()) {
+        EXPECT_EQ(answer.batch, static_cast<int64_t>(all.size()));
+      }
       looks.looked += answer.batches_looked_at;
       looks.scanned += static_cast<int64_t>(all.size());
     }
@@ -252,6 +267,7 @@ TEST(Capacity, IsNoneWithoutRoomAndAllocatesNothing) {
   EXPECT_EQ(none.batch, 0);
   EXPECT_EQ(none.requests_per_second, 0);
   EXPECT_FALSE(none.meets_slo);
+  EXPECT_EQ(none.limit, BatchLimit::kKvBudget);
   const EnginePointer small =
       ResolveOn(ShippedTarget("llama-3.1-8b", "h100-sxm", "generic"));
   StepTimer timer;

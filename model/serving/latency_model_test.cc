@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "gtest/gtest.h"
-#include "model/serving/test_engines.h"
+#include "tests/toy/serving_engines.h"
 
 namespace mansard::model {
 namespace {

@@ -8,9 +8,9 @@
 #include <vector>
 
 #include "gtest/gtest.h"
-#include "model/serving/served_reference.h"
-#include "model/serving/test_engines.h"
 #include "tests/support/allocations.h"
+#include "tests/toy/served_reference.h"
+#include "tests/toy/serving_engines.h"
 
 namespace mansard::model {
 namespace {
@@ -129,11 +129,12 @@ TEST(PredictLatency, DecodesWithAllThatWillRun) {
 TEST(PredictLatency, IsServedLoadInTheMiddle) {
   const EnginePointer engine = Llama();
   LatencyQuery query = Asking({63, 0, 0, 0, 63 * 1536}, 1024);
-  query.mean_output_tokens = 1024;
+  query.output_tokens = 1024;
   const LatencyAnswer answer = Predict(*engine, query);
   const ReferenceTimes served = ReferenceOf(
       *engine, {.shape = {1024, 1024, 0}, .batch = 64, .concurrency = 64});
-  EXPECT_NEAR(answer.time_per_output_token->time.value() / served.tpot, 1, .01);
+  EXPECT_NEAR(answer.time_per_output_token->time.value() / served.tpot, 1,
+              1e-3);
   // Served load adds the wait for prompts that arrive.
   EXPECT_LT(answer.time_to_first_token->time.value(), served.ttft);
   EXPECT_GT(answer.time_to_first_token->time.value(), .8 * served.ttft);
@@ -148,7 +149,7 @@ TEST(PredictLatency, SaysWhereThereIsNoRoom) {
   LatencyQuery query = Asking({32, 7, .3, 0, 90000}, 1000);
   const LatencyAnswer unknown = Predict(*engine, query);
   EXPECT_TRUE(unknown.waits_for_room);
-  query.mean_output_tokens = 400;
+  query.output_tokens = 400;
   const LatencyAnswer known = Predict(*engine, query);
   // Eight have to end of 32, whose outputs take 400 tokens each.
   EXPECT_NEAR(known.time_to_first_token->time.value() -
@@ -165,7 +166,7 @@ TEST(PredictLatency, OrdersItsIntervalsAndJudgesByTheTime) {
   for (const int64_t running : {0, 1, 40, 500}) {
     for (const int64_t ahead : {0, 100, 30000}) {
       LatencyQuery query = Asking({running, 2, .3, ahead, running * 800}, 3000);
-      query.mean_output_tokens = 300;
+      query.output_tokens = 300;
       LatencyAnswer answer = Predict(*engine, query);
       for (const auto& interval :
            {answer.time_to_first_token, answer.inter_token_latency,
@@ -204,7 +205,7 @@ TEST(PredictLatency, SlowsWithLoad) {
 TEST(PredictLatency, AllocatesNothing) {
   const EnginePointer engine = Llama();
   LatencyQuery query = Asking({40, 3, .5, 50000, 80000}, 20000);
-  query.mean_output_tokens = 500;
+  query.output_tokens = 500;
   query.slo.time_to_first_token = Milliseconds(500);
   StepTimer timer;
   Violations violations;

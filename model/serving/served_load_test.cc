@@ -8,9 +8,9 @@
 #include <vector>
 
 #include "gtest/gtest.h"
-#include "model/serving/served_reference.h"
-#include "model/serving/test_engines.h"
 #include "tests/support/allocations.h"
+#include "tests/toy/served_reference.h"
+#include "tests/toy/serving_engines.h"
 
 namespace mansard::model {
 namespace {

@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "gtest/gtest.h"
-#include "model/serving/test_engines.h"
 #include "tests/support/allocations.h"
+#include "tests/toy/serving_engines.h"
 #include "tests/toy/toy_hardware.h"
 
 namespace mansard::model {
@@ -153,6 +153,16 @@ TEST(ServingEngine, TakesTheStacksLimitsOrTheCallers) {
   EXPECT_EQ(own->max_batch(), 100);
   EXPECT_EQ(own->kv_token_capacity(),
             123456 / memory.block_tokens * memory.block_tokens);
+  // A tenth of the device's memory less.
+  const EnginePointer less = ResolveOn(
+      target, {.limits = {.kv_block_tokens = 64,
+                          .memory_utilization = memory.usable_fraction - .1}});
+  const double lost = static_cast<double>(plain->kv_token_capacity() -
+                                          less->kv_token_capacity());
+  // 32 layers of 8 heads of 128, keys and values, two bytes each.
+  EXPECT_NEAR(lost * 32 * 8 * 128 * 2 * 2,
+              .1 * target.view().device.HbmCapacity().value(), 64 * 131072.0);
+  EXPECT_EQ(less->kv_token_capacity() % 64, 0);
   // A smaller largest pass leaves more room.
   EXPECT_GT(ResolveOn(target, {.limits = {.max_batched_tokens = 2048,
                                           .max_sequences = 100}})
@@ -178,13 +188,17 @@ TEST(ServingEngine, RefusesLimitsItCannotHave) {
   EXPECT_EQ(ServingEngine::Resolve(target,
                                    {.limits = {.max_batched_tokens = -1,
                                                .max_sequences = 1'000'000,
-                                               .kv_token_capacity = 0}},
+                                               .kv_token_capacity = 0,
+                                               .kv_block_tokens = 0,
+                                               .memory_utilization = 1.5}},
                                    violations),
             nullptr);
-  ASSERT_EQ(violations.all().size(), 3u);
+  ASSERT_EQ(violations.all().size(), 5u);
   EXPECT_EQ(violations.all()[0].field, "limits.max_batched_token_count");
   EXPECT_EQ(violations.all()[1].field, "limits.max_sequence_count");
   EXPECT_EQ(violations.all()[2].field, "limits.kv_token_capacity_count");
+  EXPECT_EQ(violations.all()[3].field, "limits.kv_block_token_count");
+  EXPECT_EQ(violations.all()[4].field, "limits.memory_utilization_ratio");
 }
 
 TEST(ServingEngine, StepsAllocateNothing) {

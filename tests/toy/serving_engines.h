@@ -1,4 +1,4 @@
-// Engines for tests of this folder.
+// Resolved serving engines of shipped models and stacks.
 #pragma once
 
 #include <cstdlib>
