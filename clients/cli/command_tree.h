@@ -55,6 +55,7 @@ struct RawFlags {
   std::string phase;
   std::string acceptance;
   std::string overlap_efficiency;
+  std::string imbalance;
   std::map<std::string, std::string> counts;  // By flag.
   bool version = false;
 };
