@@ -94,6 +94,7 @@ struct EstimateFlags {
   bool unfused = false;
   bool unfused_residual = false;
   bool eager = false;
+  std::string all_reduce = "";
   std::string overlap = "";
   std::optional<double> overlap_efficiency = std::nullopt;
   std::optional<int64_t> overlap_multiprocessors = std::nullopt;
@@ -135,6 +136,10 @@ struct KernelFlags {
   bool plain = false;
   std::optional<int64_t> bytes = std::nullopt;
   std::optional<int64_t> ranks = std::nullopt;
+  std::optional<int64_t> nodes = std::nullopt;
+  std::string algorithm = "";
+  std::optional<double> imbalance = std::nullopt;
+  std::optional<int64_t> multiprocessors = std::nullopt;
   std::optional<int64_t> rows = std::nullopt;
   std::optional<int64_t> columns = std::nullopt;
   std::optional<int64_t> fused = std::nullopt;

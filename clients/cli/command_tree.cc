@@ -220,8 +220,11 @@ void CommandTree::AddStepChoices(CLI::App* app, const char* group) {
   app->add_flag("--eager", flags.eager,
                 "The host launches each kernel, as without CUDA graphs")
       ->group(group);
+  AddText(app, "--all-reduce", flags.all_reduce,
+          "All of them by one, such as ring or one-shot (default: by size)",
+          "ALGORITHM", group);
   AddText(app, "--overlap", flags.overlap,
-          "two-batch: halves compute and communicate in turns; none (default)",
+          "two-batch: halves take turns; gemm: behind GEMMs; none (default)",
           "KIND", group);
   app->add_option("--overlap-efficiency", raw_.overlap_efficiency,
                   "Share of the shorter that is hidden (default 0.8, assumed)")

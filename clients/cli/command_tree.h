@@ -59,6 +59,7 @@ struct RawFlags {
   std::string acceptance;
   std::string overlap_efficiency;
   std::string memory_utilization;
+  std::string imbalance;
   std::map<std::string, std::string> counts;  // By flag.
   bool version = false;
 };

@@ -105,9 +105,20 @@ inline constexpr char kKernelMoeFooter[] =
         --hardware h200-sxm)";
 
 inline constexpr char kKernelCollectiveFooter[] =
-    R"(Examples:
+    R"(OP: all_reduce, all_gather, reduce_scatter, all_to_all, broadcast, send_receive; tokens of a rank
+to their experts and back: expert_dispatch, expert_combine (--tokens, --hidden, --experts, --top-k).
+Algorithms: one-shot, two-shot, ring, tree, in-switch, hierarchical, direct, low-latency,
+throughput. The answer says which one was taken.
+
+Examples:
   mansard kernel collective all_reduce --bytes 16777216 --ranks 8 --hardware h100-sxm
-  mansard kernel collective all_gather --bytes 1048576 --ranks 4 --hardware a100-sxm-80gb)";
+  mansard kernel collective all_gather --bytes 1048576 --ranks 4 --hardware a100-sxm-80gb
+  Over two nodes, and a ring in place of what the library takes:
+    mansard kernel collective all_reduce --bytes 16777216 --ranks 16 --nodes 2 --algorithm ring \
+        --hardware h100-sxm
+  fp8 tokens to 256 experts on 16 ranks of two nodes:
+    mansard kernel collective expert_dispatch --tokens 128 --hidden 7168 --experts 256 --top-k 8 \
+        --ranks 16 --nodes 2 --activations fp8 --hardware h100-sxm)";
 
 inline constexpr char kKernelElementwiseFooter[] =
     R"(Examples:

@@ -117,12 +117,29 @@ absl::Status ReadCounts(CommandTree& tree,
   return absl::OkStatus();
 }
 
+absl::Status ReadRatio(CommandTree& tree, const char* flag,
+                       const std::string& text, std::optional<double>* value,
+                       const char* allowed = "a number, 0 to 1") {
+  if (tree.Deepest().get_option(flag)->empty()) return absl::OkStatus();
+  double ratio = 0;
+  if (!absl::SimpleAtod(text, &ratio) || !std::isfinite(ratio)) {
+    return UsageError(
+        absl::StrCat(flag, " is \"", text, "\"; allowed: ", allowed));
+  }
+  *value = ratio;
+  return absl::OkStatus();
+}
+
 absl::Status ReadKernel(CommandTree& tree, const KernelCommand& kernel,
                         Arguments* arguments) {
   if (arguments->estimate.hardware.empty()) {
     return UsageError("--hardware is missing", HelpHint(tree.Deepest()));
   }
   absl::Status status = ReadCounts(tree, kernel.counts, &arguments->kernel);
+  if (status.ok() && kernel.command == Command::kKernelCollective) {
+    return ReadRatio(tree, "--imbalance", tree.raw().imbalance,
+                     &arguments->kernel.imbalance, "a number, 1 or more");
+  }
   if (!status.ok() || kernel.command != Command::kKernelAttention) {
     return status;
   }
@@ -138,18 +155,6 @@ absl::Status ReadKernel(CommandTree& tree, const KernelCommand& kernel,
     if (!absl::StartsWith(flag.name, "--prefill")) counts.push_back(flag);
   }
   return ReadCounts(tree, counts, &arguments->estimate);
-}
-
-absl::Status ReadRatio(CommandTree& tree, const char* flag,
-                       const std::string& text, std::optional<double>* value) {
-  if (tree.Deepest().get_option(flag)->empty()) return absl::OkStatus();
-  double ratio = 0;
-  if (!absl::SimpleAtod(text, &ratio) || !std::isfinite(ratio)) {
-    return UsageError(
-        absl::StrCat(flag, " is \"", text, "\"; allowed: a number, 0 to 1"));
-  }
-  *value = ratio;
-  return absl::OkStatus();
 }
 
 absl::Status ReadEstimate(CommandTree& tree, EstimateFlags* estimate) {

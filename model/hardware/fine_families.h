@@ -86,6 +86,7 @@ struct FineFamilies {
   ByTier<CollectiveFamily> all_gather;
   ByTier<CollectiveFamily> reduce_scatter;
   ByTier<CollectiveFamily> all_to_all;
+  ByTier<CollectiveFamily> broadcast;
   ByTier<CollectiveFamily> send_receive;
   ByTier<ExpertExchangeFamily> expert_dispatch;
   ByTier<ExpertExchangeFamily> expert_combine;

@@ -42,6 +42,7 @@ void VisitFine(const Visit& visit) {
   slot("all_gather", SlotKey::kTier, &F::all_gather);
   slot("reduce_scatter", SlotKey::kTier, &F::reduce_scatter);
   slot("all_to_all", SlotKey::kTier, &F::all_to_all);
+  slot("broadcast", SlotKey::kTier, &F::broadcast);
   slot("send_receive", SlotKey::kTier, &F::send_receive);
   slot("expert_dispatch", SlotKey::kTier, &F::expert_dispatch);
   slot("expert_combine", SlotKey::kTier, &F::expert_combine);

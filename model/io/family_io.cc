@@ -96,6 +96,7 @@ void CheckComplete(const std::map<std::string, double>& values,
   std::vector<std::string> optional_names;
   for (const auto& parameter : Formula<Family>::kParameters) {
     const std::string group = parameter.group;
+    if (group == kMayBeAbsent) continue;
     if (!group.empty()) {
       has_groups = true;
       optional_names.push_back(parameter.name);
@@ -111,6 +112,7 @@ void CheckComplete(const std::map<std::string, double>& values,
     }
   }
   present.erase("");
+  present.erase(kMayBeAbsent);
   if (has_groups && present.empty()) {
     violations.Add("parameters",
                    absl::StrCat("needs at least one of ",

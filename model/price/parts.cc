@@ -5,6 +5,7 @@
 #include "model/kernels/tiled_gemm.h"
 #include "model/price/fine_parts.h"
 #include "model/price/part_basics.h"
+#include "model/price/tiled_families.h"
 #include "model/price/work_on_device.h"
 
 namespace mansard::model {
@@ -80,14 +81,9 @@ Parts TiledGemmParts(const Op& op, const GemmShape& shape,
 
 Parts GemmParts(const Op& op, const GemmShape& shape,
                 const ResolvedHardware& hardware) {
-  const TiledGemmFamily* tiled = hardware.view.stack.spec().fine.plain_gemm.For(
-      static_cast<size_t>(shape.weights));
-  // Weights that are widened on the way are other kernels' work; of four bits
-  // there are such kernels alone.
-  if (tiled != nullptr &&
-      (shape.weights == shape.input || shape.weights == Format::kInt4)) {
-    return TiledGemmParts(op, shape, *tiled, hardware);
-  }
+  const TiledGemmFamily* tiled =
+      TiledFamilyFor(shape, hardware.view.stack.spec());
+  if (tiled != nullptr) return TiledGemmParts(op, shape, *tiled, hardware);
   return GemmParts(op, shape.compute, static_cast<double>(shape.m),
                    static_cast<double>(shape.n), hardware);
 }
@@ -209,6 +205,7 @@ std::optional<ElementwiseUse> UseOf(const Op& op) {
     case OpKind::kAllGather:
     case OpKind::kReduceScatter:
     case OpKind::kAllToAll:
+    case OpKind::kBroadcast:
     case OpKind::kSendReceive:
     case OpKind::kExpertDispatch:
     case OpKind::kExpertCombine:
@@ -326,6 +323,7 @@ Parts PartsOf(const Op& op, const ResolvedHardware& hardware) {
     case OpKind::kAllGather:
     case OpKind::kReduceScatter:
     case OpKind::kAllToAll:
+    case OpKind::kBroadcast:
     case OpKind::kSendReceive:
       return CollectiveParts(op, hardware);
     case OpKind::kExpertDispatch:

@@ -150,6 +150,7 @@ void PriceInto(const Op& op, const ResolvedHardware& hardware, OpTime& time) {
   time.traffic = parts.traffic;
   time.family = parts.family;
   time.extrapolated = parts.extrapolated;
+  time.way = parts.way;
   time.tensor_at_peak = parts.tensor_at_peak;
   time.floor = FloorOf(op, parts.tensor_at_peak, hardware);
   Attribute(parts, all, time);
@@ -162,7 +163,9 @@ void PriceInto(const Op& op, const ResolvedHardware& hardware, OpTime& time) {
 
   double sigma = 0;
   if (time.family != nullptr) {
-    time.tier = time.family->tier;
+    time.tier = parts.transferred
+                    ? std::min(time.family->tier, Tier::kTransferred)
+                    : time.family->tier;
     sigma = time.family->sigma;
   }
   SetInterval(sigma, time);

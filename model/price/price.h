@@ -39,6 +39,7 @@ struct OpTime {
   bool extrapolated = false;
   bool raised_to_floor = false;
   const FamilyFacts* family = nullptr;  // Null: host costs.
+  CommunicationWay way = {};
 };
 
 // Precondition: the stack serves the op (GEMM family for its compute format,

@@ -130,9 +130,14 @@ void ToProto(const Subject& subject, const model::Estimate& estimate,
        model::PassAssumptions(subject.target().graph(), subject.pass)) {
     proto.add_assumptions(assumption);
   }
-  if (subject.target().spec().overlap.has_value()) {
-    const std::string reason =
-        model::NoOverlapReason(subject.target().setup(), subject.pass);
+  const auto& overlap = subject.target().spec().overlap;
+  if (overlap.has_value()) {
+    std::string reason = model::NoOverlapReason(subject.target().setup(),
+                                                subject.pass, overlap->kind);
+    if (reason.empty() && overlap->kind == model::Overlap::Kind::kGemm &&
+        estimate.phase.hidden == model::Seconds::Zero()) {
+      reason = "collectives in chunks would be slower than whole ones";
+    }
     if (!reason.empty()) {
       proto.add_warnings(absl::StrCat("nothing overlaps: ", reason));
     }

@@ -9,6 +9,7 @@
 #include "model/io/graph_io.h"
 #include "server/catalog/errors.h"
 #include "server/catalog/resource_name.h"
+#include "server/convert/kernel.h"
 #include "server/handlers/errors.h"
 #include "server/handlers/hardware_choice.h"
 #include "server/version.h"
@@ -70,16 +71,21 @@ void TakeOverlap(const v1::Target::Overlap& overlap, model::TargetSpec& spec,
   const model::Violations::Scope scope(violations, "overlap");
   if (overlap.kind().empty() || overlap.kind() == "none") {
     if (overlap.has_efficiency_ratio() || overlap.multiprocessor_count() != 0) {
-      violations.Add("kind", "is required beside the other fields: two-batch");
+      violations.Add("kind",
+                     absl::StrCat("is required beside the other fields: ",
+                                  model::OverlapKindNames()));
     }
     return;
   }
-  if (overlap.kind() != "two-batch") {
-    violations.Add("kind", absl::StrCat("is \"", overlap.kind(),
-                                        "\"; allowed: two-batch, none"));
+  const auto kind = model::ParseOverlapKind(overlap.kind());
+  if (!kind.has_value()) {
+    violations.Add("kind",
+                   absl::StrCat("is \"", overlap.kind(), "\"; allowed: ",
+                                model::OverlapKindNames(), ", none"));
     return;
   }
   spec.overlap = model::Overlap{};
+  spec.overlap->kind = *kind;
   if (overlap.has_efficiency_ratio()) {
     spec.overlap->efficiency = overlap.efficiency_ratio();
   }
@@ -100,6 +106,8 @@ void TakeOptions(const v1::Target& target, model::TargetSpec& spec,
   }
   if (target.has_cuda_graphs()) spec.cuda_graphs = target.cuda_graphs();
   TakeOverlap(target.overlap(), spec, violations);
+  spec.all_reduce_algorithm = AlgorithmFromProto(
+      target.all_reduce_algorithm(), "all_reduce_algorithm", violations);
 }
 
 // Classes of linear layers that are not in the formats of the rest.
@@ -149,6 +157,14 @@ void AddChoices(const model::TargetSpec& spec, std::string& text) {
   if (spec.overlap.has_value()) {
     absl::StrAppend(&text, "\noverlap ", spec.overlap->efficiency, " ",
                     spec.overlap->multiprocessors);
+    // The first kind had no name.
+    if (spec.overlap->kind != model::Overlap::Kind::kTwoBatch) {
+      absl::StrAppend(&text, " ", model::OverlapKindName(spec.overlap->kind));
+    }
+  }
+  if (spec.all_reduce_algorithm != model::CollectiveAlgorithm::kAuto) {
+    absl::StrAppend(&text, "\nall-reduce ",
+                    model::AlgorithmName(spec.all_reduce_algorithm));
   }
   const model::EngineMemoryChoice& memory = spec.memory;
   if (memory != model::EngineMemoryChoice{}) {
