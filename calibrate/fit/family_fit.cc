@@ -13,6 +13,7 @@
 #include "model/base/violations.h"
 #include "model/hardware/family_parameters.h"
 #include "model/hardware/fine_slots.h"
+#include "model/price/op_sizes.h"
 #include "model/price/price.h"
 
 namespace mansard::calibrate {
@@ -150,6 +151,25 @@ class Pricer {
     std::optional<model::OpList> ops = measured.ops(profile_.device(), *stack_);
     if (ops.has_value()) rows_.push_back({&measured, *std::move(ops)});
     return absl::OkStatus();
+  }
+
+  // The slots' families with the sizes of the ops that `stack` prices on them.
+  void AddRanges(const KernelStack& stack, std::vector<FitSlot>& slots) const {
+    for (const Row& row : rows_) {
+      const model::HardwareView view{profile_.device(),
+                                     profile_.fabrics().front(), stack,
+                                     row.measured->warm_cache};
+      for (const model::Op& op : row.ops) {
+        const model::FamilyFacts* family = model::Price(op, view).family;
+        for (FitSlot& slot : slots) {
+          model::FamilyFacts& facts = FactsOf(slot.prior);
+          if (family == nullptr || family->id != facts.id) continue;
+          model::VisitSizes(op, [&](model::SizeName name, double size) {
+            facts.fitted_ranges.Include(name, size);
+          });
+        }
+      }
+    }
   }
 
   size_t size() const { return rows_.size(); }
@@ -352,6 +372,8 @@ absl::StatusOr<FamilyFit> FitFamilies(
   }
   fit.slots = pricer.SlotsWith(fit.result.values);
   for (FitSlot& slot : fit.slots) FactsOf(slot.prior).sigma = fit.sigma;
+  ASSIGN_OR_RETURN(const KernelStack fitted, pricer.StackWith(fit.slots));
+  pricer.AddRanges(fitted, fit.slots);
   return fit;
 }
 

@@ -53,7 +53,8 @@ using MakePlans = std::vector<FitPlan> (*)(const model::Device& device,
                                            const MeasuredCase& measured);
 
 struct FamilyFit {
-  std::vector<FitSlot> slots;  // With the fitted families as priors.
+  // With the fitted families as priors, and the ranges of the rows' sizes.
+  std::vector<FitSlot> slots;
   FitResult result;
   // Parameters left at their priors, as "family.parameter".
   std::vector<std::string> weak;
