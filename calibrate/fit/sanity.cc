@@ -44,7 +44,8 @@ std::optional<RowWork> WorkOf(const MeasuredCase& measured,
   const std::optional<model::OpList> ops =
       measured.ops(profile.device(), stack);
   if (!ops.has_value()) return std::nullopt;
-  RowWork work{.row = &measured};
+  RowWork work;
+  work.row = &measured;
   for (const model::Op& op : *ops) {
     const model::OpTime time =
         model::Price(op, {profile.device(), profile.fabrics().front(), stack});

@@ -110,9 +110,11 @@ bool HasTokensOfOneRank(const Table& table) {
 // and gave the ids of other ranks' experts to the rank's first one. The
 // block-scaled kernel leaves such rows out.
 bool MultipliesForeignRows(const Table& table) {
-  return HasTokensOfOneRank(table) && table.text("dtype_weight") == "bf16" &&
-         table.text("kernel") == "sglang_fused_moe_triton" &&
-         table.count("moe_ep") > 1;
+  const std::string& kernel = table.text("kernel");
+  const bool all_rows =
+      kernel == "sglang_marlin_moe" || (kernel == "sglang_fused_moe_triton" &&
+                                        table.text("dtype_weight") == "bf16");
+  return HasTokensOfOneRank(table) && all_rows && table.count("moe_ep") > 1;
 }
 
 // DeepSeek-V3's router lets a token reach 4 of 8 groups of experts: half of

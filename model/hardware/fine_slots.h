@@ -32,6 +32,7 @@ void VisitFine(const Visit& visit) {
   slot("latent_decode", SlotKey::kFormat, &F::latent_decode);
   slot("attention_prefill", SlotKey::kFormat, &F::tiled_prefill);
   slot("latent_prefill", SlotKey::kFormat, &F::latent_prefill);
+  slot("narrow_prefill", SlotKey::kFormat, &F::narrow_prefill);
   slot("plain_gemm", SlotKey::kFormat, &F::plain_gemm);
   slot("experts", SlotKey::kFormat, &F::experts);
   slot("expert_elementwise", SlotKey::kFormat, &F::expert_elementwise);

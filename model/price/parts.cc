@@ -241,12 +241,16 @@ const ElementwiseFamily& ElementwiseFor(const Op& op,
 Parts PrefillParts(const Op& op, const ResolvedHardware& hardware) {
   const FineFamilies& fine = hardware.view.stack.spec().fine;
   if (const auto* shape = std::get_if<AttentionShape>(&op.shape)) {
+    const size_t cache = static_cast<size_t>(shape->kv_cache);
+    const bool is_narrow = IsLowPrecision(shape->input);
+    const TiledPrefillFamily* narrow =
+        is_narrow ? fine.narrow_prefill.For(cache) : nullptr;
     const TiledPrefillFamily* family =
-        fine.tiled_prefill.For(static_cast<size_t>(shape->kv_cache));
+        narrow != nullptr ? narrow : fine.tiled_prefill.For(cache);
     if (family != nullptr && shape->fused) {
       Parts parts = TiledPrefillParts(op, *shape, *family, hardware);
       // Fitted on 16-bit arithmetic, whatever the cache holds.
-      parts.extrapolated |= IsLowPrecision(shape->input);
+      parts.extrapolated |= is_narrow && narrow == nullptr;
       return parts;
     }
   }
