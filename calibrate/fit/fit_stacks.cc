@@ -1,6 +1,7 @@
 #include "calibrate/fit/fit_stacks.h"
 
 #include <algorithm>
+#include <limits>
 #include <set>
 #include <utility>
 #include <variant>
@@ -146,23 +147,36 @@ bool HasEnoughRows(const Task& task) {
   return task.fitted.size() >= std::max(kMinFitRows, parameters + 2);
 }
 
-// The plan with the least loss.
+// How much the prior counts: of few shapes, whose fits would follow their
+// noise, the weight that tells most of rows not seen.
+constexpr double kPriorWeights[] = {1, 10, 100};
+
+// The plan with the least loss, of few shapes on rows not seen.
 absl::StatusOr<FamilyFit> FitBest(const Task& task,
                                   const HardwareProfile& profile,
                                   const KernelStack& base, size_t& best) {
-  std::vector<double> losses;
-  if (task.plans.size() > 1) {
-    for (const FitPlan& plan : task.plans) {
-      ASSIGN_OR_RETURN(
-          const FamilyFit fit,
-          FitFamilies(task.fitted, profile, base, plan,
-                      {.max_rows = 256, .evaluations = 250, .resamples = 0}));
-      losses.push_back(fit.result.mean_loss);
+  double least = std::numeric_limits<double>::infinity();
+  double best_weight = 1;
+  for (const double weight : kPriorWeights) {
+    bool few = false;
+    for (size_t i = 0; i < task.plans.size(); ++i) {
+      ASSIGN_OR_RETURN(const FamilyFit fit,
+                       FitFamilies(task.fitted, profile, base, task.plans[i],
+                                   {.max_rows = 256,
+                                    .evaluations = 250,
+                                    .prior_weight = weight,
+                                    .resamples = 0}));
+      few = fit.cross_loss.has_value();
+      const double loss = fit.cross_loss.value_or(fit.result.mean_loss);
+      if (loss >= least) continue;
+      least = loss;
+      best = i;
+      best_weight = weight;
     }
-    best = static_cast<size_t>(std::min_element(losses.begin(), losses.end()) -
-                               losses.begin());
+    if (!few) break;
   }
-  return FitFamilies(task.fitted, profile, base, task.plans[best]);
+  return FitFamilies(task.fitted, profile, base, task.plans[best],
+                     {.prior_weight = best_weight});
 }
 
 // Fits that stand on each other, one stack's.

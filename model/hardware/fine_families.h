@@ -77,6 +77,9 @@ struct FineFamilies {
   // the weights' format too (but int4, which has none).
   ByFormat<TiledGemmFamily> plain_gemm;
   ByFormat<ExpertGemmFamily> experts;
+  // In place of experts, where kernels widen the weights to 16-bit inputs on
+  // the way; int4's, which no other kernels take, stand in experts.
+  ByFormat<ExpertGemmFamily> widened_experts;
   // By the format of the experts' weights, inside their layer: activation,
   // quantisation and weighted sum.
   ByFormat<ElementwiseFamily> expert_elementwise;

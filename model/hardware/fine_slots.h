@@ -35,6 +35,7 @@ void VisitFine(const Visit& visit) {
   slot("narrow_prefill", SlotKey::kFormat, &F::narrow_prefill);
   slot("plain_gemm", SlotKey::kFormat, &F::plain_gemm);
   slot("experts", SlotKey::kFormat, &F::experts);
+  slot("widened_experts", SlotKey::kFormat, &F::widened_experts);
   slot("expert_elementwise", SlotKey::kFormat, &F::expert_elementwise);
   slot("quantize", SlotKey::kFormat, &F::quantize);
   slot("", SlotKey::kUse, &F::elementwise);

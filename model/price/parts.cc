@@ -95,8 +95,13 @@ Parts GemmParts(const Op& op, const GemmShape& shape,
 // The rows spread over the experts that see any.
 Parts GroupedGemmParts(const Op& op, const GroupedGemmShape& shape,
                        const ResolvedHardware& hardware) {
-  const ExpertGemmFamily* family = hardware.view.stack.spec().fine.experts.For(
-      static_cast<size_t>(shape.weights));
+  const FineFamilies& fine = hardware.view.stack.spec().fine;
+  const size_t weights = static_cast<size_t>(shape.weights);
+  const bool widens =
+      IsLowPrecision(shape.weights) && !IsLowPrecision(shape.input);
+  const ExpertGemmFamily* family =
+      widens ? fine.widened_experts.For(weights) : nullptr;
+  if (family == nullptr) family = fine.experts.For(weights);
   if (family != nullptr) return ExpertGemmParts(op, shape, *family, hardware);
   return GemmParts(op, shape.compute, shape.rows / shape.distinct_experts,
                    static_cast<double>(shape.n), hardware);
