@@ -254,7 +254,7 @@ std::vector<size_t> EveryRow(size_t rows) {
 
 // Shapes for each parameter: with fewer, a fit may say more of its own rows
 // than of others.
-constexpr size_t kFewShapes = 10;
+constexpr size_t kFewShapes = 6;
 // Where half of the rows cannot tell the parameters, all rows' residuals stand
 // in for those of rows not seen, this much wider.
 constexpr double kSeenRowsFactor = 1.5;
@@ -312,8 +312,9 @@ absl::StatusOr<double> AddCrossLoss(const Pricer& pricer, size_t parameters,
   std::vector<double> crossed;
   if (ShapesOf(pricer) < kFewShapes * parameters) {
     // From the priors: what all rows told must not tell on one half.
-    ASSIGN_OR_RETURN(crossed,
-                     CrossResiduals(pricer, {}, options.evaluations / 3));
+    ASSIGN_OR_RETURN(
+        crossed,
+        CrossResiduals(pricer, {}, std::min(options.evaluations, 250)));
     fit.cross_loss = MeanLoss(crossed);
   } else if (pricer.size() / 2 > parameters) {
     ASSIGN_OR_RETURN(crossed, CrossResiduals(pricer, fit.result.values, 120));

@@ -25,7 +25,7 @@ struct BoundFamily {
 struct DerivedStack {
   std::string id;
   std::string base;
-  std::vector<BoundFamily> families;
+  std::vector<BoundFamily> families = {};
   std::optional<double> foreign_expert_rows = std::nullopt;
   std::optional<HostCost> host = std::nullopt;
 };
