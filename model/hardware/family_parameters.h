@@ -5,6 +5,7 @@
 
 #include <optional>
 #include <type_traits>
+#include <vector>
 
 #include "model/hardware/kernel_families.h"
 
@@ -480,5 +481,32 @@ struct Formula<ExpertExchangeFamily> {
                                                         Range::kCount),
   };
 };
+
+// The sizes of the ops that a formula serves.
+template <class Family>
+std::vector<SizeName> FormulaSizes() {
+  using S = SizeName;
+  if constexpr (std::is_same_v<Family, GemmFamily>) {
+    return {S::kM, S::kN, S::kK, S::kBatch, S::kRows, S::kExperts};
+  } else if constexpr (std::is_same_v<Family, TiledGemmFamily>) {
+    return {S::kM, S::kN, S::kK, S::kBatch};
+  } else if constexpr (std::is_same_v<Family, ExpertGemmFamily>) {
+    return {S::kRows, S::kExperts, S::kN, S::kK};
+  } else if constexpr (std::is_same_v<Family, ElementwiseFamily>) {
+    return {S::kMovedBytes};
+  } else if constexpr (std::is_same_v<Family, CollectiveFamily> ||
+                       std::is_same_v<Family, DirectAllReduceFamily>) {
+    return {S::kMessageBytes, S::kRanks, S::kNodes};
+  } else if constexpr (std::is_same_v<Family, ExpertExchangeFamily>) {
+    return {S::kTokens, S::kColumns, S::kExpertsPerToken, S::kRanks, S::kNodes};
+  } else {
+    static_assert(std::is_same_v<Family, DecodeAttentionFamily> ||
+                  std::is_same_v<Family, PrefillAttentionFamily> ||
+                  std::is_same_v<Family, SplitDecodeFamily> ||
+                  std::is_same_v<Family, TiledPrefillFamily>);
+    return {S::kRequests,   S::kNewTokens, S::kContextTokens,
+            S::kQueryHeads, S::kKvHeads,   S::kHeadSize};
+  }
+}
 
 }  // namespace mansard::model

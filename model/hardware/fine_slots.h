@@ -32,8 +32,10 @@ void VisitFine(const Visit& visit) {
   slot("latent_decode", SlotKey::kFormat, &F::latent_decode);
   slot("attention_prefill", SlotKey::kFormat, &F::tiled_prefill);
   slot("latent_prefill", SlotKey::kFormat, &F::latent_prefill);
+  slot("narrow_prefill", SlotKey::kFormat, &F::narrow_prefill);
   slot("plain_gemm", SlotKey::kFormat, &F::plain_gemm);
   slot("experts", SlotKey::kFormat, &F::experts);
+  slot("widened_experts", SlotKey::kFormat, &F::widened_experts);
   slot("expert_elementwise", SlotKey::kFormat, &F::expert_elementwise);
   slot("quantize", SlotKey::kFormat, &F::quantize);
   slot("", SlotKey::kUse, &F::elementwise);

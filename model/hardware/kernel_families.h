@@ -14,6 +14,7 @@
 
 #include "absl/strings/string_view.h"
 #include "model/base/units.h"
+#include "model/hardware/fitted_ranges.h"
 #include "model/hardware/provenance.h"
 
 namespace mansard::model {
@@ -32,6 +33,8 @@ struct FamilyFacts {
   std::map<std::string, Provenance> parameter_provenance = {};
   // p10 and p90 of a fitted value, by parameter name.
   std::map<std::string, std::pair<double, double>> parameter_intervals = {};
+  // Of the rows that it was fitted on; without any, no op is extrapolated.
+  FittedRanges fitted_ranges = {};
 };
 
 // "roofline-gemm".

@@ -91,8 +91,13 @@ Parts GemmParts(const Op& op, const GemmShape& shape,
 // The rows spread over the experts that see any.
 Parts GroupedGemmParts(const Op& op, const GroupedGemmShape& shape,
                        const ResolvedHardware& hardware) {
-  const ExpertGemmFamily* family = hardware.view.stack.spec().fine.experts.For(
-      static_cast<size_t>(shape.weights));
+  const FineFamilies& fine = hardware.view.stack.spec().fine;
+  const size_t weights = static_cast<size_t>(shape.weights);
+  const bool widens =
+      IsLowPrecision(shape.weights) && !IsLowPrecision(shape.input);
+  const ExpertGemmFamily* family =
+      widens ? fine.widened_experts.For(weights) : nullptr;
+  if (family == nullptr) family = fine.experts.For(weights);
   if (family != nullptr) return ExpertGemmParts(op, shape, *family, hardware);
   return GemmParts(op, shape.compute, shape.rows / shape.distinct_experts,
                    static_cast<double>(shape.n), hardware);
@@ -238,12 +243,16 @@ const ElementwiseFamily& ElementwiseFor(const Op& op,
 Parts PrefillParts(const Op& op, const ResolvedHardware& hardware) {
   const FineFamilies& fine = hardware.view.stack.spec().fine;
   if (const auto* shape = std::get_if<AttentionShape>(&op.shape)) {
+    const size_t cache = static_cast<size_t>(shape->kv_cache);
+    const bool is_narrow = IsLowPrecision(shape->input);
+    const TiledPrefillFamily* narrow =
+        is_narrow ? fine.narrow_prefill.For(cache) : nullptr;
     const TiledPrefillFamily* family =
-        fine.tiled_prefill.For(static_cast<size_t>(shape->kv_cache));
+        narrow != nullptr ? narrow : fine.tiled_prefill.For(cache);
     if (family != nullptr && shape->fused) {
       Parts parts = TiledPrefillParts(op, *shape, *family, hardware);
       // Fitted on 16-bit arithmetic, whatever the cache holds.
-      parts.extrapolated |= IsLowPrecision(shape->input);
+      parts.extrapolated |= is_narrow && narrow == nullptr;
       return parts;
     }
   }

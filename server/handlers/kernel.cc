@@ -10,6 +10,7 @@
 #include "model/estimate/kernel_collective.h"
 #include "model/estimate/kernel_ops.h"
 #include "model/io/revision.h"
+#include "model/price/extrapolation.h"
 #include "server/convert/kernel.h"
 #include "server/error.h"
 #include "server/handlers/errors.h"
@@ -171,15 +172,9 @@ void FillResolution(const Resolved& resolved,
   proto.set_fabric(resolved.spec.fabric->spec().id);
   proto.set_content_hash(HashOf(resolved, kernel));
   proto.set_server_version(kVersion);
-  int extrapolated = 0;
-  for (const model::OpTime& time : kernel.times) {
-    if (time.extrapolated) ++extrapolated;
-  }
-  if (extrapolated > 0) {
-    proto.add_warnings(absl::StrCat(
-        extrapolated, " of ", kernel.times.size(),
-        " ops lie outside the range that their kernel family was fitted on"));
-  }
+  const std::string outside =
+      model::ExtrapolationText(kernel.ops, kernel.times);
+  if (!outside.empty()) proto.add_warnings(outside);
   for (const std::string& assumption : kernel.assumptions) {
     proto.add_assumptions(assumption);
   }

@@ -8,6 +8,7 @@
 #include "model/base/status_macros.h"
 #include "model/estimate/assumptions.h"
 #include "model/estimate/overlapped.h"
+#include "model/price/extrapolation.h"
 #include "server/convert/serving.h"
 #include "server/convert/workload.h"
 #include "server/handlers/what_if.h"
@@ -43,15 +44,9 @@ std::string HashOf(const ResolvedTarget& target,
 }
 
 void AddWarnings(const model::Estimate& estimate, v1::Resolution& proto) {
-  int extrapolated = 0;
-  for (const model::OpTime& time : estimate.times) {
-    if (time.extrapolated) ++extrapolated;
-  }
-  if (extrapolated > 0) {
-    proto.add_warnings(absl::StrCat(
-        extrapolated, " of ", estimate.times.size(),
-        " ops lie outside the range that their kernel family was fitted on"));
-  }
+  const std::string outside =
+      model::ExtrapolationText(estimate.ops, estimate.times);
+  if (!outside.empty()) proto.add_warnings(outside);
   if (!estimate.memory.fits) {
     proto.add_warnings(absl::StrFormat(
         "does not fit: weights, cache and reserve need %.1f GB of %.1f GB a "
