@@ -52,16 +52,16 @@ void ToProto(const model::TimeInterval& time, v1::TimePrediction& proto) {
   proto.set_p90_seconds(time.p90.value());
 }
 
-v1::RecommendBatchSizeResponse::Limit ToProto(model::BatchLimit limit) {
+v1::BatchLimit ToProto(model::BatchLimit limit) {
   switch (limit) {
     case model::BatchLimit::kSlo:
-      return v1::RecommendBatchSizeResponse::LIMIT_SLO;
+      return v1::BATCH_LIMIT_SLO;
     case model::BatchLimit::kKvBudget:
-      return v1::RecommendBatchSizeResponse::LIMIT_KV_BUDGET;
+      return v1::BATCH_LIMIT_KV_BUDGET;
     case model::BatchLimit::kEngine:
-      return v1::RecommendBatchSizeResponse::LIMIT_ENGINE;
+      return v1::BATCH_LIMIT_ENGINE;
   }
-  return v1::RecommendBatchSizeResponse::LIMIT_UNSPECIFIED;
+  return v1::BATCH_LIMIT_UNSPECIFIED;
 }
 
 // What one sequence more than `answer` has would break.
@@ -151,8 +151,8 @@ model::LatencyQuery FromProto(const v1::LatencyQuery& proto) {
   query.prefix_hit_ratio = proto.prefix_cache_hit_ratio();
   query.generated_tokens = proto.generated_token_count();
   query.gain = GainOf(proto);
-  if (proto.has_mean_output_token_count()) {
-    query.mean_output_tokens = proto.mean_output_token_count();
+  if (proto.has_output_token_count()) {
+    query.output_tokens = proto.output_token_count();
   }
   query.slo = FromProto(proto.slo());
   return query;
@@ -264,6 +264,12 @@ void ToProto(const model::CapacityAnswer& answer,
     proto.set_inter_token_latency_seconds(values.inter_token_latency->value());
   }
   proto.set_meets_slo(answer.meets_slo);
+  proto.set_utilization_ratio(answer.utilization);
+  if (answer.limit.has_value()) proto.set_limit(ToProto(*answer.limit));
+  if (answer.broken_target.has_value()) {
+    proto.set_broken_target(
+        std::string(model::SloTargetField(*answer.broken_target)));
+  }
 }
 
 void ToProto(const model::LatencyModel& answer,
