@@ -252,9 +252,11 @@ std::vector<size_t> EveryRow(size_t rows) {
   return all;
 }
 
-// Shapes for each parameter: with fewer, a fit may say more of its own rows
+// Rows that repeat shapes seem to tell more than they do. With fewer shapes for
+// each parameter, and as many rows of each, a fit may say more of its own rows
 // than of others.
 constexpr size_t kFewShapes = 6;
+constexpr size_t kRepeats = 2;
 // Where half of the rows cannot tell the parameters, all rows' residuals stand
 // in for those of rows not seen, this much wider.
 constexpr double kSeenRowsFactor = 1.5;
@@ -305,12 +307,13 @@ size_t ShapesOf(const Pricer& pricer) {
 }
 
 // How far off rows are that the fit did not see, as SpreadOf; and of few shapes
-// the loss that is left on them.
+// that rows repeat the loss that is left on them.
 absl::StatusOr<double> AddCrossLoss(const Pricer& pricer, size_t parameters,
                                     const FamilyFitOptions& options,
                                     FamilyFit& fit) {
   std::vector<double> crossed;
-  if (ShapesOf(pricer) < kFewShapes * parameters) {
+  const size_t shapes = ShapesOf(pricer);
+  if (shapes < kFewShapes * parameters && pricer.size() >= kRepeats * shapes) {
     // From the priors: what all rows told must not tell on one half.
     ASSIGN_OR_RETURN(
         crossed,

@@ -61,7 +61,8 @@ struct FamilyFit {
   // p10 and p90 of the values that resampled rows give, by such names.
   std::map<std::string, std::pair<double, double>> intervals;
   size_t rows = 0;
-  // Where rows have few shapes: the mean loss on those that a fit did not see.
+  // Where rows repeat few shapes: the mean loss on those that a fit did not
+  // see.
   std::optional<double> cross_loss = std::nullopt;
   double sigma = 0;  // See Spread in map_fit.h; of rows that a fit did not see.
 };

@@ -150,8 +150,10 @@ bool HasEnoughRows(const Task& task) {
 // How much the prior counts: of few shapes, whose fits would follow their
 // noise, the weight that tells most of rows not seen.
 constexpr double kPriorWeights[] = {1, 10, 100};
+constexpr double kServesNothing = 10;  // More than any loss.
 
-// The plan with the least loss, of few shapes on rows not seen.
+// The plan with the least loss, of few shapes on rows not seen. What leaves too
+// much on its own rows comes last: it would serve nothing.
 absl::StatusOr<FamilyFit> FitBest(const Task& task,
                                   const HardwareProfile& profile,
                                   const KernelStack& base, size_t& best) {
@@ -167,7 +169,8 @@ absl::StatusOr<FamilyFit> FitBest(const Task& task,
                                     .prior_weight = weight,
                                     .resamples = 0}));
       few = fit.cross_loss.has_value();
-      const double loss = fit.cross_loss.value_or(fit.result.mean_loss);
+      double loss = fit.cross_loss.value_or(fit.result.mean_loss);
+      if (few && fit.result.mean_loss > kMaxLoss) loss += kServesNothing;
       if (loss >= least) continue;
       least = loss;
       best = i;

@@ -3,6 +3,7 @@
 #include <optional>
 
 #include "model/base/p_norm.h"
+
 namespace mansard::model {
 namespace {
 
