@@ -263,10 +263,14 @@ TEST(GraphRoundTrip, SetsEveryField) {
   NameFields(*v1::ModelGraph::descriptor(), missing);
   std::set<std::string> output;
   NameFields(*v1::ModelSize::descriptor(), output);
-  output.insert({"mansard.v1.ModelGraph.size",
-                 "mansard.v1.ModelGraph.revision_id",
-                 "mansard.v1.ModelGraph.layer_count",         // With one kind.
-                 "mansard.v1.Precision.linear_precisions"});  // A target's.
+  output.insert(
+      {"mansard.v1.ModelGraph.size", "mansard.v1.ModelGraph.revision_id",
+       // What the catalog alone knows.
+       "mansard.v1.ModelGraph.create_time", "mansard.v1.ModelGraph.update_time",
+       "mansard.v1.ModelGraph.etag", "google.protobuf.Timestamp.seconds",
+       "google.protobuf.Timestamp.nanos",
+       "mansard.v1.ModelGraph.layer_count",         // With one kind.
+       "mansard.v1.Precision.linear_precisions"});  // A target's.
   std::set<std::string> set;
   NameSetFields(FullProto(), set);
   NameSetFields(ParallelProto(), set);
