@@ -62,7 +62,7 @@ void StepStreamReactor::Send() {
   const std::lock_guard lock(mutex_);
   working_ = false;
   if (ended_) {
-    Finish(record_.Finish(end_));
+    Finish(ToGrpcStatus(end_));
     return;
   }
   env_.metrics.MessageAnswered(Method::kStreamPredictions);
@@ -91,10 +91,14 @@ void StepStreamReactor::End(const absl::Status& status) {
   if (ended_) return;
   ended_ = true;
   end_ = status;
-  if (!working_) Finish(record_.Finish(status));
+  if (!working_) Finish(ToGrpcStatus(status));
 }
 
 void StepStreamReactor::OnDone() {
+  // Reads of a caller that is gone end as those of one that has no more to say.
+  record_.Finish(end_.ok() && context_.IsCancelled()
+                     ? absl::CancelledError("the caller cancelled")
+                     : end_);
   env_.streams.Remove(this);
   env_.metrics.CallDone(CallClass::kHot);
   delete this;

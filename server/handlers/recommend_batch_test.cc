@@ -12,6 +12,7 @@
 namespace mansard::testing {
 namespace {
 
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
 constexpr int kSequences = 64;
@@ -196,6 +197,62 @@ TEST_F(RecommendBatchTest, TargetsOfServedRequestsHoldUpToIt) {
     EXPECT_EQ(answer.limit(), v1::BATCH_LIMIT_SLO);
     EXPECT_THAT(answer.reason(),
                 HasSubstr(absl::StrCat("31 would break ", target.field)));
+  }
+}
+
+TEST_F(RecommendBatchTest, MistakesAreNamedAllAtOnce) {
+  const std::string mistakes =
+      "context_token_count: 7 contexts { context_token_count: 0 weight: 1 } "
+      "contexts { context_token_count: 10 weight: 0 } "
+      "kv_token_budget_count: -1 prefill_token_count: -1 "
+      "draft_token_count: -1 acceptance_rate: 2 "
+      "slo { inter_token_latency_seconds: -1 end_to_end_latency_seconds: inf } "
+      "shape { output_token_count: 1 } ";
+  const std::vector<std::string> fields = {"acceptance_rate",
+                                           "context_token_count",
+                                           "contexts[0].context_token_count",
+                                           "contexts[1].weight",
+                                           "draft_token_count",
+                                           "kv_token_budget_count",
+                                           "prefill_token_count",
+                                           "shape.input_token_count",
+                                           "slo.end_to_end_latency_seconds",
+                                           "slo.inter_token_latency_seconds"};
+  for (const char* engine : {"engines/chat", "engines/cat"}) {
+    const ErrorFacts facts =
+        Ask(absl::StrCat(mistakes, "engine: '", engine, "'")).facts();
+    EXPECT_EQ(facts.code, grpc::StatusCode::INVALID_ARGUMENT);
+    EXPECT_EQ(facts.reason, "INVALID_REQUEST");
+    EXPECT_EQ(facts.Fields(), fields) << facts;
+  }
+}
+
+TEST_F(RecommendBatchTest, RefusesWhatItHasNoTimesFor) {
+  CreateEngine("prompts", "role: ROLE_PREFILL");
+  CreateEngine("decodes", "role: ROLE_DECODE");
+  struct Case {
+    const char* question;
+    const char* field;
+    const char* message;
+  };
+  const Case kCases[] = {
+      {"slo { time_to_first_token_seconds: 1 }",
+       "slo.time_to_first_token_seconds", "without the shape"},
+      {"engine: 'engines/decodes' slo { end_to_end_latency_seconds: 1 } shape "
+       "{ input_token_count: 1 output_token_count: 1 }",
+       "slo.end_to_end_latency_seconds", "decodes only"},
+      {"engine: 'engines/prompts'", "engine", "prompts only"},
+      {"context_token_count: 131073", "context_token_count", "131072"},
+      {"prefill_token_count: 1000000", "prefill_token_count", "allowed: 0 to"},
+      {"acceptance_rate: 0.5", "acceptance_rate", "nothing is drafted"},
+      {"engine: ''", "engine", "is required"},
+      {"engine: 'chat'", "engine", "engines/{id}"},
+  };
+  for (const Case& one : kCases) {
+    const ErrorFacts facts =
+        Ask(absl::StrCat("context_token_count: 100 ", one.question)).facts();
+    EXPECT_THAT(facts.Fields(), ElementsAre(one.field)) << one.question;
+    EXPECT_THAT(facts.message, HasSubstr(one.message)) << facts;
   }
 }
 
