@@ -1,5 +1,6 @@
 #include "model/serving/batch_question.h"
 
+#include <algorithm>
 #include <cmath>
 #include <string>
 
@@ -13,7 +14,7 @@ namespace {
 void CheckContext(const BatchQuestion& question, size_t index, double longest,
                   Violations& violations) {
   const auto context = static_cast<double>(question.contexts[index].context);
-  const double least = 1.0 + question.draft_tokens;
+  const double least = 1.0 + std::max(0, question.draft_tokens);
   if (question.contexts.size() == 1) {
     violations.CheckRange("context_token_count", context, least, longest);
     return;
