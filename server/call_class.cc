@@ -28,8 +28,9 @@ constexpr int64_t kGraphCost = 4;     // To copy one of a page.
 constexpr int64_t kProfileCost = 17;  // The same.
 constexpr int64_t kDefaultPageSize = 50;
 constexpr int64_t kRecommendCost = 50;
+constexpr int64_t kContextCost = 16;  // Of a histogram's contexts, each.
 constexpr int64_t kCapacityCost = 100;
-constexpr int64_t kStepsPerCost = 4;
+constexpr int64_t kStepsPerCost = 3;
 
 CallClass OfCost(int64_t cost) {
   return cost > kMaxHotCost ? CallClass::kHeavy : CallClass::kHot;
@@ -175,9 +176,9 @@ CallClass ClassOf(const v1::ListHardwareProfilesRequest& request) {
 
 CallClass ClassOf(const v1::RecommendBatchSizeRequest& request,
                   const CatalogState& state) {
-  return OfCost(kRecommendCost * PassFactor(request.engine(),
-                                            request.draft_token_count() > 0,
-                                            state));
+  return OfCost(
+      (kRecommendCost + kContextCost * request.contexts_size()) *
+      PassFactor(request.engine(), request.draft_token_count() > 0, state));
 }
 
 CallClass ClassOf(const v1::PredictLatenciesRequest& request,

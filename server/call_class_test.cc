@@ -133,11 +133,19 @@ TEST_F(EngineClassTest, CurvesMakeCallsHot) {
   EXPECT_EQ(Of("", recommend), CallClass::kHot);
 }
 
+TEST_F(EngineClassTest, ContextsCount) {
+  v1::RecommendBatchSizeRequest request;
+  while (request.contexts_size() < 16) request.add_contexts();
+  EXPECT_EQ(Of("quick", request), CallClass::kHot);
+  while (request.contexts_size() < 64) request.add_contexts();
+  EXPECT_EQ(Of("quick", request), CallClass::kHeavy);
+}
+
 TEST_F(EngineClassTest, RowsCount) {
   EXPECT_EQ(OfRows("quick", 0), CallClass::kHot);
-  EXPECT_EQ(OfRows("quick", 4000), CallClass::kHot);
+  EXPECT_EQ(OfRows("quick", 3000), CallClass::kHot);
   EXPECT_EQ(OfRows("quick", 100'000), CallClass::kHeavy);
-  EXPECT_EQ(OfRows("staged", 40), CallClass::kHot);
+  EXPECT_EQ(OfRows("staged", 30), CallClass::kHot);
   EXPECT_EQ(OfRows("staged", 4000), CallClass::kHeavy);
   EXPECT_EQ(OfQueries("staged", 8, 0), CallClass::kHot);
   EXPECT_EQ(OfQueries("staged", 64, 0), CallClass::kHeavy);

@@ -260,7 +260,8 @@ void AddScheduling(std::vector<Case>& cases) {
                              call, std::move(request)));
   };
   add("RecommendBatchSize", &Stub::RecommendBatchSize, RecommendRequest());
-  add("RecommendBatchSize", &Stub::RecommendBatchSize, FullRecommendRequest());
+  add("RecommendBatchSize", &Stub::RecommendBatchSize,
+      FullRecommendRequest(64));
   for (int rows : {1, 16, 512}) {
     add("PredictLatencies", &Stub::PredictLatencies, LatenciesRequest(rows));
   }

@@ -89,13 +89,17 @@ void HandlerTime(benchmark::State& state,
 MANSARD_HANDLER_TIME(HandlerOfRecommend, RecommendBatchSize,
                      RecommendRequest());
 MANSARD_HANDLER_TIME(HandlerOfFullRecommend, RecommendBatchSize,
-                     FullRecommendRequest());
+                     FullRecommendRequest(1));
+MANSARD_HANDLER_TIME(HandlerOf8Contexts, RecommendBatchSize,
+                     FullRecommendRequest(8));
+MANSARD_HANDLER_TIME(HandlerOf32Contexts, RecommendBatchSize,
+                     FullRecommendRequest(32));
 MANSARD_HANDLER_TIME(HandlerOfOneLatency, PredictLatencies,
                      LatenciesRequest(1));
 // The most rows that are hot.
 MANSARD_HANDLER_TIME(HandlerOf512Latencies, PredictLatencies,
                      LatenciesRequest(512));
-MANSARD_HANDLER_TIME(HandlerOf4000Steps, PredictSteps, StepsRequest(4000));
+MANSARD_HANDLER_TIME(HandlerOf3000Steps, PredictSteps, StepsRequest(3000));
 MANSARD_HANDLER_TIME(HandlerOfCapacity, FindEngineCapacity, CapacityRequest());
 
 #undef MANSARD_HANDLER_TIME

@@ -29,10 +29,10 @@ v1::RecommendBatchSizeRequest RecommendRequest() {
   return request;
 }
 
-v1::RecommendBatchSizeRequest FullRecommendRequest() {
+v1::RecommendBatchSizeRequest FullRecommendRequest(int contexts) {
   v1::RecommendBatchSizeRequest request;
   request.set_engine(EngineName());
-  for (int i = 1; i <= 64; ++i) {
+  for (int i = 1; i <= contexts; ++i) {
     auto& share = *request.add_contexts();
     share.set_context_token_count(60 * i);
     share.set_weight(1.0 / i);

@@ -12,9 +12,9 @@ v1::CreateEngineRequest CreateBenchEngine();
 
 // A target that some hundred sequences hold.
 v1::RecommendBatchSizeRequest RecommendRequest();
-// With all that it may have: a histogram of 64 contexts, prompts in chunks,
-// drafts, a shape and all four targets.
-v1::RecommendBatchSizeRequest FullRecommendRequest();
+// With all that it may have: a histogram of so many contexts, prompts in
+// chunks, drafts, a shape and all four targets.
+v1::RecommendBatchSizeRequest FullRecommendRequest(int contexts);
 // An engine at work, and one query a row.
 v1::PredictLatenciesRequest LatenciesRequest(int rows);
 // Decodes, every fourth row with a prompt beside them.
