@@ -193,15 +193,19 @@ TEST_F(SchedulingServiceTest, AnEngineMayReportSums) {
       << FactsOf(status);
 }
 
-// An engine in the store that no version understands.
-class BrokenEngineTest : public SchedulingServiceTest {
+// Its state is there before the server and goes after it.
+class StateOfATest {
  protected:
-  // Outlives the server: a base of its own would be gone first.
-  static server::ServerOptions WithBroken() {
-    static const TemporaryFolder* const kFolder = new TemporaryFolder;
-    server::ServerOptions options = TestOptions();
-    options.state_dir = *kFolder / "state";
-    auto store = server::SqliteStore::Open(options.state_dir);
+  TemporaryFolder folder_;
+};
+
+// An engine in the store that no version understands.
+class BrokenEngineTest : protected StateOfATest, public SchedulingServiceTest {
+ protected:
+  BrokenEngineTest() : SchedulingServiceTest(WithBroken(folder_ / "state")) {}
+
+  static server::ServerOptions WithBroken(const std::string& directory) {
+    auto store = server::SqliteStore::Open(directory);
     EXPECT_TRUE(store.ok()) << store.status();
     server::StoredResource engine;
     engine.kind = server::StoredKind::kEngine;
@@ -210,9 +214,10 @@ class BrokenEngineTest : public SchedulingServiceTest {
     engine.etag = "0123456789ab";
     engine.content = "\xff\xff\xff";
     EXPECT_TRUE((*store)->Put(engine, "", 100).ok());
+    server::ServerOptions options = TestOptions();
+    options.state_dir = directory;
     return options;
   }
-  BrokenEngineTest() : SchedulingServiceTest(WithBroken()) {}
 };
 
 TEST_F(BrokenEngineTest, SaysSoEverywhere) {

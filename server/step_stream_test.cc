@@ -323,13 +323,13 @@ TEST_F(FewStreamsTest, AStreamTakesAPlaceOfItsConnection) {
 }
 
 // Of as many groups as a pass may have: on the pool, whose one thread can be
-// kept busy, and where nothing may wait.
+// kept busy, and behind which one call may wait.
 class BusyPoolTest : public StepStreamTest {
  protected:
   static server::ServerOptions Options() {
     server::ServerOptions options = TestOptions();
     options.heavy_threads = 1;
-    options.heavy_queue = 0;
+    options.heavy_queue = 1;
     return options;
   }
   BusyPoolTest() : StepStreamTest(Options()) {}
@@ -339,21 +339,25 @@ class BusyPoolTest : public StepStreamTest {
     for (int i = 0; i < 1024; ++i) groups += DecodeGroup(1, 100 + i);
     return Pass(groups);
   }
-  // Some hundred milliseconds.
-  std::thread KeepBusy() {
-    std::thread busy([this] {
-      v1::BatchEstimateRequest batch;
-      *batch.add_requests() = Parse<v1::EstimateRequest>(absl::StrCat(
-          "engine: 'engines/chat' read_mask { paths: 'estimate.ops' } ",
-          LongPass()));
-      while (batch.requests_size() < 30) {
-        *batch.add_requests() = batch.requests(0);
-      }
-      v1::BatchEstimateResponse response;
-      server_.BatchEstimate(batch, &response);
-    });
+  // Calls of some hundred milliseconds: one for the thread, one that waits.
+  std::vector<std::thread> KeepBusy() {
+    v1::BatchEstimateRequest batch;
+    *batch.add_requests() = Parse<v1::EstimateRequest>(absl::StrCat(
+        "engine: 'engines/chat' read_mask { paths: 'estimate.ops' } ",
+        LongPass()));
+    while (batch.requests_size() < 30) {
+      *batch.add_requests() = batch.requests(0);
+    }
+    std::vector<std::thread> busy;
+    for (int i = 0; i < 2; ++i) {
+      busy.emplace_back([this, batch] {
+        v1::BatchEstimateResponse response;
+        server_.BatchEstimate(batch, &response);
+      });
+    }
     // To create the engine was the first.
     EXPECT_TRUE(Await("mansard_heavy_rpc_wait_seconds_count 2"));
+    EXPECT_TRUE(Await("mansard_heavy_rpcs_queued 1"));
     return busy;
   }
 };
@@ -379,7 +383,7 @@ TEST_F(BusyPoolTest, LongPassesAreAnsweredOnThePool) {
 
 TEST_F(BusyPoolTest, AFullPoolRefusesLongPassesAndAnswersShortOnes) {
   Stream stream(*stub_);
-  std::thread busy = KeepBusy();
+  std::vector<std::thread> busy = KeepBusy();
   const Response refused =
       stream.Ask("engine: 'engines/chat' correlation_id: 3 " + LongPass());
   EXPECT_EQ(refused.correlation_id(), 3);
@@ -396,7 +400,7 @@ TEST_F(BusyPoolTest, AFullPoolRefusesLongPassesAndAnswersShortOnes) {
   recommend.set_engine("engines/chat");
   recommend.set_context_token_count(1000);
   EXPECT_TRUE(Call(&Stub::RecommendBatchSize, recommend).ok());
-  busy.join();
+  for (std::thread& call : busy) call.join();
 }
 
 TEST_F(BusyPoolTest, ACallerThatLeavesDuringALongPassLeavesNothing) {
