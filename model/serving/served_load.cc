@@ -21,7 +21,7 @@ void CheckPositive(absl::string_view field, const std::optional<double>& value,
 
 void CheckLoad(const ServingEngine& engine, const ServedLoad& load,
                Violations& violations) {
-  CheckRequest(engine, load.shape, load.gain, violations);
+  CheckRequest(&engine, load.shape, load.gain, violations);
   if (load.concurrency.has_value() == load.requests_per_second.has_value()) {
     violations.Add("concurrency_count",
                    "and requests_per_second: one of them must be given, and "
