@@ -18,6 +18,8 @@ struct ModelFacts {
   bool has_experts = false;
   // Of its checkpoint; then --quantization says nothing new.
   bool has_narrow_weights = false;
+  // Of its checkpoint; engines run such a model with 16 bits.
+  bool has_fp32_weights = false;
 };
 struct DeviceFacts {
   std::string id = "";      // "h100-sxm".

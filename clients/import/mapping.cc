@@ -238,20 +238,31 @@ void Mapping::TakeQuantization(absl::string_view name) {
 }
 
 void Mapping::TakeDtype(absl::string_view name) {
-  const std::optional<std::string> format = OneOf(name, {{"auto", ""},
-                                                         {"half", ""},
-                                                         {"float16", ""},
-                                                         {"bfloat16", ""},
-                                                         {"float", "fp32"},
-                                                         {"float32", "fp32"}});
-  if (!format.has_value()) return;
-  if (format->empty()) {
+  const std::string shorter = model_.has_fp32_weights ? "bf16" : "";
+  const std::optional<std::string> known = OneOf(name, {{"auto", shorter},
+                                                        {"half", shorter},
+                                                        {"float16", shorter},
+                                                        {"bfloat16", shorter},
+                                                        {"float", "fp32"},
+                                                        {"float32", "fp32"}});
+  const bool given = command_.Find(name) != nullptr;
+  const std::string format = known.value_or(given ? "" : shorter);
+  if (format.empty()) {
     return Without(name, Fate::kNoEffect, "formats of 16 bits are alike");
   }
-  if (precision().weights().empty()) precision().set_weights(*format);
-  if (precision().activations().empty()) precision().set_activations(*format);
-  Became(name, absl::StrCat("--weights ", *format, " --activations ", *format),
-         "target.precision.weights");
+  for (std::string* part :
+       {precision().mutable_weights(), precision().mutable_activations(),
+        precision().mutable_kv_cache()}) {
+    if (part->empty()) *part = format;
+  }
+  const std::string becomes =
+      absl::StrCat("--weights ", format, " --activations ", format, " --kv ",
+                   format, ", where not said");
+  if (given) {
+    Became(name, becomes, "target.precision.weights");
+  } else {
+    Assumed(absl::StrCat("--", name), "auto", becomes);
+  }
 }
 
 void Mapping::TakeState(absl::string_view name) {

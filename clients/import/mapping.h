@@ -70,7 +70,8 @@ class Mapping {
   void TakeKvFormat(absl::string_view name);
   // --quantization: formats of weights, unless the checkpoint has them.
   void TakeQuantization(absl::string_view name);
-  // float16 and bfloat16 are alike; float32 is not.
+  // float16 and bfloat16 are alike; float32 is not. For what the calls before
+  // have left open.
   void TakeDtype(absl::string_view name);
   void TakeState(absl::string_view name);
 

@@ -70,9 +70,11 @@ absl::string_view SameShapes(absl::string_view normal) {
 // Words in common, less for those that are not.
 int Likeness(const std::vector<std::string>& a,
              const std::vector<std::string>& b) {
-  int score = 0;
-  for (size_t i = 0; i < std::min(a.size(), b.size()); ++i) {
-    if (a[i] == b[i]) score += i == 0 ? 6 : 3;
+  // Of another family there is nothing alike.
+  if (a.empty() || b.empty() || a.front() != b.front()) return 0;
+  int score = 6;
+  for (size_t i = 1; i < std::min(a.size(), b.size()); ++i) {
+    if (a[i] == b[i]) score += 3;
   }
   const size_t longer = std::max(a.size(), b.size());
   return score - static_cast<int>(longer);

@@ -245,8 +245,8 @@ void MapSglang(Mapping& mapping) {
   MapBudget(mapping);
   MapRoom(mapping, ranks);
   mapping.TakeQuantization("quantization");
-  mapping.TakeDtype("dtype");
   mapping.TakeKvFormat("kv-cache-dtype");
+  mapping.TakeDtype("dtype");
   mapping.TakeState("mamba-ssm-dtype");
   MapPasses(mapping);
 }

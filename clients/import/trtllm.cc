@@ -160,11 +160,11 @@ void MapTrtllm(Mapping& mapping) {
   const int64_t data = MapLayout(mapping);
   MapLimits(mapping, data);
   mapping.TakeQuantization("quant-config.quant-algo");
-  mapping.TakeDtype("dtype");
   mapping.TakeKvFormat("kv-cache-config.dtype");
   if (!mapping.Word("kv-cache-config.dtype").has_value()) {
     mapping.TakeKvFormat("quant-config.kv-cache-quant-algo");
   }
+  mapping.TakeDtype("dtype");
   mapping.TakeState("kv-cache-config.mamba-ssm-cache-dtype");
   MapKernels(mapping);
   mapping.engine().set_scheduling(v1::Engine::SCHEDULING_MIXED);

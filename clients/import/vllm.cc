@@ -180,8 +180,8 @@ void MapVllm(Mapping& mapping) {
   MapBatch(mapping, data);
   MapMemory(mapping, data);
   mapping.TakeQuantization("quantization");
-  mapping.TakeDtype("dtype");
   mapping.TakeKvFormat("kv-cache-dtype");
+  mapping.TakeDtype("dtype");
   mapping.TakeState("mamba-ssm-cache-dtype");
   MapGraphs(mapping);
   MapRole(mapping);

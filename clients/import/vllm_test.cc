@@ -40,9 +40,9 @@ TEST(VllmImport, ALargeCommand) {
       {"--quantization", "engine", "--weights fp8 --activations fp8"},
       {"--enforce-eager", "engine", "--eager"},
       {"--block-size", "engine", "--kv-block-tokens 32"},
-      {"--max-model-len", "no effect", "limits requests, not times"},
-      {"--port", "no effect", "is about the front end"},
-      {"--disable-log-requests", "no effect", "is about the front end"},
+      {"--max-model-len", "no effect", "limits requests alone"},
+      {"--port", "no effect", "front end"},
+      {"--disable-log-requests", "no effect", "front end"},
       {"--brand-new-flag", "unknown", ""},
       {"--model", "", ""},
   };
@@ -126,13 +126,36 @@ TEST(VllmImport, Quantization) {
   }
 }
 
+TEST(VllmImport, CheckpointsOf32BitsRunWith16) {
+  const struct {
+    const char* flags;
+    bool fp32;
+    const char* weights;
+    const char* kv;
+  } kTable[] = {
+      {"m", false, "", ""},
+      {"m", true, "bf16", "bf16"},
+      {"m --dtype half", true, "bf16", "bf16"},
+      {"m --dtype bfloat16", false, "", ""},
+      {"m --dtype float32", false, "fp32", "fp32"},
+      {"m --kv-cache-dtype fp8 -q fp8", true, "fp8", "fp8"},
+  };
+  for (const auto& row : kTable) {
+    const auto import = Of(row.flags, {.has_fp32_weights = row.fp32});
+    ASSERT_TRUE(import.ok()) << import.status();
+    const v1::Precision& precision = import->engine.target().precision();
+    EXPECT_EQ(precision.weights(), row.weights) << row.flags;
+    EXPECT_EQ(precision.kv_cache(), row.kv) << row.flags;
+  }
+}
+
 TEST(VllmImport, DraftsAreAskedAbout) {
   const auto import = Of(
       R"(m --speculative-config '{"method": "mtp", "num_speculative_tokens": 3}')");
   EXPECT_EQ(FateOf(import, "--speculative-config.num_speculative_tokens"),
             "ask");
   EXPECT_EQ(BecomesOf(import, "--speculative-config.num_speculative_tokens"),
-            "--draft-tokens 3 of batch, predict and capacity");
+            "--draft-tokens 3 of batch, predict");
 }
 
 TEST(VllmImport, KernelsAndRoles) {

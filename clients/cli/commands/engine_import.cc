@@ -102,6 +102,7 @@ bool IsNarrow(const std::string& format) {
 importing::ModelFacts FactsOf(const v1::ModelGraph& graph) {
   importing::ModelFacts facts;
   facts.has_narrow_weights = IsNarrow(graph.native_precision().weights());
+  facts.has_fp32_weights = graph.native_precision().weights() == "fp32";
   for (const v1::LayerKind& kind : graph.layer_kinds()) {
     facts.has_experts = facts.has_experts || kind.has_experts();
     for (const v1::LinearPrecision& linear : kind.formats()) {
@@ -280,6 +281,7 @@ absl::StatusOr<Imported> ImportFlagsOf(const Session& session,
   target.set_hardware_profile(HardwareResource::Name(flags.hardware));
   TakeStack(*profile, source.runtime, flags, &imported);
   TakeFormats(flags, target.mutable_precision());
+  if (target.precision().ByteSizeLong() == 0) target.clear_precision();
   return imported;
 }
 

@@ -11,7 +11,7 @@ namespace mansard::cli {
 namespace {
 
 // Longest text of a flag or value that people see whole.
-constexpr size_t kMaxShown = 28;
+constexpr size_t kMaxShown = 20;
 
 Cell Shortened(const std::string& text) {
   if (text.size() <= kMaxShown) return Text(text);
@@ -21,7 +21,7 @@ Cell Shortened(const std::string& text) {
 
 // The end of a dotted name tells more than its beginning.
 Cell ShortenedFlag(const std::string& text) {
-  constexpr size_t kMax = 40;
+  constexpr size_t kMax = 32;
   if (text.size() <= kMax) return Text(text);
   return ShownAs(Text(text),
                  absl::StrCat("...", text.substr(text.size() + 3 - kMax)));

@@ -147,7 +147,7 @@ std::string BatchText(const v1::RecommendBatchSizeRequest& request,
       &out, "   ", Grouped(response.output_tokens_per_second(), 0), " tok/s   ",
       BoundText(response.bound(), style), "\n",
       Line("limit", LimitText(request, response)),
-      Line(batch == 0 ? "one's step" : "step", Interval(response.step_time())));
+      StepLines(batch == 0 ? "one's step" : "step", response.step_time()));
   if (response.has_slo_headroom_seconds()) {
     const double headroom = response.slo_headroom_seconds();
     absl::StrAppend(
@@ -161,7 +161,10 @@ std::string BatchText(const v1::RecommendBatchSizeRequest& request,
         Line("gains", absl::StrFormat("%.2f tokens a pass for each sequence",
                                       response.tokens_per_pass_count())));
   }
-  return out + ServedLines(response);
+  // Without a shape a token's time is the step's over what it gains.
+  return request.has_shape() || response.tokens_per_pass_count() > 1
+             ? out + ServedLines(response)
+             : out;
 }
 
 Report BatchReport(const v1::RecommendBatchSizeResponse& response) {
