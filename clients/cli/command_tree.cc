@@ -438,10 +438,9 @@ void CommandTree::AddDeployment(CLI::App* app) {
 }
 
 void CommandTree::AddEngine() {
-  CLI::App* engine = AddCommand(&root_, "engine",
-                                "Engines (deployments): list, get, create, "
-                                "import, predict, capacity, ...",
-                                "");
+  CLI::App* engine = AddCommand(
+      &root_, "engine",
+      "Engines (deployments): list, get, create, import, predict, ...", "");
   AddLeaf(AddCommand(engine, "list", "The engines in the catalog", ""),
           Command::kEngineList, false);
   AddGet(engine, "engine", Command::kEngineGet, help::kEngineGetFooter);

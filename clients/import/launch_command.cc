@@ -15,6 +15,7 @@
 #include "absl/strings/str_replace.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
+#include "clients/import/program.h"
 #include "clients/import/shell_words.h"
 #include "clients/import/yaml_leaves.h"
 
@@ -42,42 +43,6 @@ bool IsEnvironment(const std::string& word) {
                        return absl::ascii_isupper(c) ||
                               absl::ascii_isdigit(c) || c == '_';
                      });
-}
-
-// Whether words[at] is where the arguments of `runtime` begin: how many words
-// it takes, or 0.
-size_t ProgramAt(Runtime runtime, const Words& words, size_t at) {
-  const auto is = [&words](size_t i, absl::string_view word) {
-    return i < words.size() &&
-           (absl::string_view(words[i]) == word ||
-            absl::EndsWith(words[i], absl::StrCat("/", word)));
-  };
-  const auto module = [&](absl::string_view prefix) {
-    return is(at, "-m") && at + 1 < words.size() &&
-           absl::StartsWith(words[at + 1], prefix);
-  };
-  switch (runtime) {
-    case Runtime::kVllm:
-      if (is(at, "vllm") && is(at + 1, "serve")) return 2;
-      if (module("vllm.")) return 2;
-      return absl::StrContains(words[at], "vllm-openai") ? 1 : 0;
-    case Runtime::kSglang:
-      if (is(at, "sglang") && is(at + 1, "serve")) return 2;
-      return module("sglang.") || module("sglang") ? 2 : 0;
-    case Runtime::kTrtllm:
-      if (!is(at, "trtllm-serve")) return 0;
-      return is(at + 1, "serve") ? 2 : 1;
-  }
-  return 0;
-}
-
-// Behind the program; nothing where the program is not there.
-std::optional<size_t> BehindProgram(Runtime runtime, const Words& words) {
-  for (size_t i = 0; i < words.size(); ++i) {
-    const size_t taken = ProgramAt(runtime, words, i);
-    if (taken > 0) return i + taken;
-  }
-  return std::nullopt;
 }
 
 // What a flag's word is about.

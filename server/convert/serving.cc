@@ -72,10 +72,10 @@ std::string ReasonOf(const model::BatchAnswer& answer,
   switch (answer.limit) {
     case model::BatchLimit::kSlo: {
       if (!answer.broken_target.has_value()) return "";
-      const std::string broken = absl::StrFormat(
-          "%d would break %s of %g s", next,
-          model::SloTargetField(*answer.broken_target),
-          question.slo[*answer.broken_target]->value());
+      const std::string broken =
+          absl::StrFormat("%d would break %s of %g s", next,
+                          model::SloTargetField(*answer.broken_target),
+                          question.slo[*answer.broken_target]->value());
       if (!answer.next_batch_time.has_value()) return broken;
       return absl::StrFormat("%s: %.4g s", broken,
                              answer.next_batch_time->value());

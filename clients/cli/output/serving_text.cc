@@ -7,21 +7,11 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_replace.h"
+#include "clients/cli/output/serving_lines.h"
 #include "clients/cli/output/words.h"
 
 namespace mansard::cli {
 namespace {
-
-constexpr int kLabelWidth = 12;
-
-std::string Seconds(double seconds) {
-  return WithUnit(seconds, Unit::kSeconds);
-}
-
-std::string Line(absl::string_view label, absl::string_view text) {
-  return absl::StrCat(absl::StrFormat("  %-*s", kLabelWidth, label),
-                      Wrapped(text, 2 + kLabelWidth));
-}
 
 std::string BoundText(v1::Bound bound, const Style& style) {
   const std::string word = BoundWord(bound);
@@ -48,19 +38,6 @@ std::optional<double> TargetOf(const v1::Slo& slo, const std::string& target) {
   return std::nullopt;
 }
 
-std::string LimitWord(v1::BatchLimit limit) {
-  switch (limit) {
-    case v1::BATCH_LIMIT_SLO:
-      return "target";
-    case v1::BATCH_LIMIT_KV_BUDGET:
-      return "cache";
-    case v1::BATCH_LIMIT_ENGINE:
-      return "engine";
-    default:  // None, or one that a newer server knows.
-      return "";
-  }
-}
-
 // "129 sequences would take 20.1 ms, 0.1 ms more than the 20 ms of ...".
 std::string LimitText(const v1::RecommendBatchSizeRequest& request,
                       const v1::RecommendBatchSizeResponse& response) {
@@ -80,62 +57,12 @@ std::string LimitText(const v1::RecommendBatchSizeRequest& request,
 
 std::string StepLines(absl::string_view label, const v1::TimePrediction& time) {
   return absl::StrCat(
-      Line(label, Seconds(time.seconds())),
-      Line("p10-p90", absl::StrCat(Seconds(time.p10_seconds()), " - ",
-                                   Seconds(time.p90_seconds()))));
-}
-
-// The times of served load that are there.
-template <class Response>
-std::string ServedLines(const Response& response) {
-  std::string out;
-  if (response.has_time_to_first_token_seconds()) {
-    absl::StrAppend(
-        &out,
-        Line("first token", Seconds(response.time_to_first_token_seconds())));
-  }
-  if (response.has_time_per_output_token_seconds()) {
-    absl::StrAppend(
-        &out,
-        Line("each token", Seconds(response.time_per_output_token_seconds())));
-  }
-  if (response.has_end_to_end_latency_seconds()) {
-    absl::StrAppend(&out, Line("end to end",
-                               Seconds(response.end_to_end_latency_seconds())));
-  }
-  return out;
-}
-
-Cell SecondsCell(bool there, double seconds) {
-  return there ? Number(seconds) : Cell();
-}
-
-Column Time(const char* name, const char* csv) {
-  return {name, Unit::kSeconds, Align::kRight, csv};
-}
-
-std::string ShapeText(const v1::RequestShape& shape) {
-  std::string text =
-      absl::StrCat(Grouped(int64_t{shape.input_token_count()}), " tokens in, ",
-                   Grouped(int64_t{shape.output_token_count()}), " out");
-  if (shape.prefix_cache_hit_ratio() > 0) {
-    absl::StrAppend(
-        &text, ", ",
-        absl::StrFormat("%.4g %%", 100 * shape.prefix_cache_hit_ratio()),
-        " of the prompts cached");
-  }
-  return text;
+      LabelLine(label, Seconds(time.seconds())),
+      LabelLine("p10-p90", absl::StrCat(Seconds(time.p10_seconds()), " - ",
+                                        Seconds(time.p90_seconds()))));
 }
 
 }  // namespace
-
-std::string TargetText(const std::string& target) {
-  if (target == "time_to_first_token_seconds") return "time to first token";
-  if (target == "time_per_output_token_seconds") return "time per output token";
-  if (target == "inter_token_latency_seconds") return "inter-token latency";
-  if (target == "end_to_end_latency_seconds") return "end-to-end latency";
-  return target;
-}
 
 std::string BatchText(const v1::RecommendBatchSizeRequest& request,
                       const v1::RecommendBatchSizeResponse& response,
@@ -146,20 +73,20 @@ std::string BatchText(const v1::RecommendBatchSizeRequest& request,
   absl::StrAppend(
       &out, "   ", Grouped(response.output_tokens_per_second(), 0), " tok/s   ",
       BoundText(response.bound(), style), "\n",
-      Line("limit", LimitText(request, response)),
+      LabelLine("limit", LimitText(request, response)),
       StepLines(batch == 0 ? "one's step" : "step", response.step_time()));
   if (response.has_slo_headroom_seconds()) {
     const double headroom = response.slo_headroom_seconds();
     absl::StrAppend(
-        &out,
-        Line("headroom", headroom < 0 ? absl::StrCat("-", Seconds(-headroom))
-                                      : Seconds(headroom)));
+        &out, LabelLine("headroom", headroom < 0
+                                        ? absl::StrCat("-", Seconds(-headroom))
+                                        : Seconds(headroom)));
   }
   if (response.tokens_per_pass_count() > 1) {
     absl::StrAppend(
-        &out,
-        Line("gains", absl::StrFormat("%.2f tokens a pass for each sequence",
-                                      response.tokens_per_pass_count())));
+        &out, LabelLine("gains",
+                        absl::StrFormat("%.2f tokens a pass for each sequence",
+                                        response.tokens_per_pass_count())));
   }
   // Without a shape a token's time is the step's over what it gains.
   return request.has_shape() || response.tokens_per_pass_count() > 1
@@ -172,16 +99,16 @@ Report BatchReport(const v1::RecommendBatchSizeResponse& response) {
       {{"batch", Unit::kNone, Align::kRight, "max_batch_request_count"},
        {"limit", Unit::kNone, Align::kLeft},
        {"broken target", Unit::kNone, Align::kLeft, "broken_target"},
-       Time("next batch", "next_batch_seconds"),
-       Time("step", "step_seconds"),
-       Time("p10", "p10_seconds"),
-       Time("p90", "p90_seconds"),
-       Time("headroom", "slo_headroom_seconds"),
+       TimeColumn("next batch", "next_batch_seconds"),
+       TimeColumn("step", "step_seconds"),
+       TimeColumn("p10", "p10_seconds"),
+       TimeColumn("p90", "p90_seconds"),
+       TimeColumn("headroom", "slo_headroom_seconds"),
        {"tok/s", Unit::kNone, Align::kRight, "output_tokens_per_second"},
        {"bound", Unit::kNone, Align::kLeft},
-       Time("ttft", "time_to_first_token_seconds"),
-       Time("tpot", "time_per_output_token_seconds"),
-       Time("e2e", "end_to_end_latency_seconds"),
+       TimeColumn("ttft", "time_to_first_token_seconds"),
+       TimeColumn("tpot", "time_per_output_token_seconds"),
+       TimeColumn("e2e", "end_to_end_latency_seconds"),
        {"reason", Unit::kNone, Align::kLeft}},
       {}};
   const v1::TimePrediction& step = response.step_time();
@@ -215,15 +142,15 @@ Report LatenciesReport(const v1::PredictLatenciesRequest& request,
   Report report{
       {{"row", Unit::kNone, Align::kRight},
        {"engine", Unit::kNone, Align::kLeft},
-       Time("ttft", "time_to_first_token_seconds"),
-       programs(Time("ttft p10", "time_to_first_token_p10_seconds")),
-       programs(Time("ttft p90", "time_to_first_token_p90_seconds")),
-       Time("itl", "inter_token_latency_seconds"),
-       Time("tpot", "time_per_output_token_seconds"),
-       programs(Time("tpot p10", "time_per_output_token_p10_seconds")),
-       programs(Time("tpot p90", "time_per_output_token_p90_seconds")),
-       Time("e2e", "end_to_end_latency_seconds"),
-       Time("headroom", "slo_headroom_seconds"),
+       TimeColumn("ttft", "time_to_first_token_seconds"),
+       programs(TimeColumn("ttft p10", "time_to_first_token_p10_seconds")),
+       programs(TimeColumn("ttft p90", "time_to_first_token_p90_seconds")),
+       TimeColumn("itl", "inter_token_latency_seconds"),
+       TimeColumn("tpot", "time_per_output_token_seconds"),
+       programs(TimeColumn("tpot p10", "time_per_output_token_p10_seconds")),
+       programs(TimeColumn("tpot p90", "time_per_output_token_p90_seconds")),
+       TimeColumn("e2e", "end_to_end_latency_seconds"),
+       TimeColumn("headroom", "slo_headroom_seconds"),
        {"meets", Unit::kNone, Align::kLeft, "meets_slo"},
        {"waits", Unit::kNone, Align::kLeft, "waits_for_room"},
        {"bound", Unit::kNone, Align::kLeft},
@@ -268,118 +195,6 @@ Report LatenciesReport(const v1::PredictLatenciesRequest& request,
     report.rows.push_back(std::move(cells));
   }
   return report;
-}
-
-std::string CapacityText(const v1::FindEngineCapacityRequest& request,
-                         const v1::FindEngineCapacityResponse& response,
-                         const Style& style) {
-  std::string out = style.Paint(
-      Tone::kStrong, absl::StrFormat("capacity  %.4g requests/s",
-                                     response.requests_per_second()));
-  const bool asked = request.has_slo() && request.slo().ByteSizeLong() > 0;
-  absl::StrAppend(&out, "   ", Grouped(response.output_tokens_per_second(), 0),
-                  " tok/s",
-                  !asked ? ""
-                  : response.meets_slo()
-                      ? style.Paint(Tone::kGood, "   all targets hold")
-                      : style.Paint(Tone::kBad,
-                                    "   no batch holds the targets: the best "
-                                    "without them"),
-                  "\n");
-  absl::StrAppend(
-      &out, Line("requests", ShapeText(request.shape())),
-      Line("in flight", Grouped(int64_t{response.batch_request_count()})));
-  std::string limit;
-  if (response.limit() == v1::BATCH_LIMIT_SLO) {
-    limit = absl::StrCat("one more would break ",
-                         TargetText(response.broken_target()));
-  } else if (response.limit() == v1::BATCH_LIMIT_KV_BUDGET) {
-    limit = "one more has no room in the cache";
-  } else if (response.limit() == v1::BATCH_LIMIT_ENGINE) {
-    limit = "the engine's own limits";
-  } else {
-    limit = "none: one more is possible, and no better";
-  }
-  absl::StrAppend(&out, Line("limit", limit), ServedLines(response));
-  if (response.has_inter_token_latency_seconds()) {
-    absl::StrAppend(
-        &out, Line("a pass", Seconds(response.inter_token_latency_seconds())));
-  }
-  absl::StrAppend(
-      &out, Line("works", absl::StrFormat("%.0f %% of the time",
-                                          100 * response.utilization_ratio())));
-  return out;
-}
-
-Report CapacityReport(const v1::FindEngineCapacityResponse& response) {
-  Report report{
-      {{"requests/s", Unit::kNone, Align::kRight, "requests_per_second"},
-       {"tok/s", Unit::kNone, Align::kRight, "output_tokens_per_second"},
-       {"batch", Unit::kNone, Align::kRight, "batch_request_count"},
-       {"limit", Unit::kNone, Align::kLeft},
-       {"broken target", Unit::kNone, Align::kLeft, "broken_target"},
-       Time("ttft", "time_to_first_token_seconds"),
-       Time("tpot", "time_per_output_token_seconds"),
-       Time("e2e", "end_to_end_latency_seconds"),
-       Time("itl", "inter_token_latency_seconds"),
-       {"meets", Unit::kNone, Align::kLeft, "meets_slo"},
-       {"utilization", Unit::kNone, Align::kRight, "utilization_ratio"}},
-      {}};
-  report.rows.push_back(
-      {Number(response.requests_per_second()),
-       Number(response.output_tokens_per_second()),
-       Number(response.batch_request_count()),
-       Text(LimitWord(response.limit())), Text(response.broken_target()),
-       SecondsCell(response.has_time_to_first_token_seconds(),
-                   response.time_to_first_token_seconds()),
-       SecondsCell(response.has_time_per_output_token_seconds(),
-                   response.time_per_output_token_seconds()),
-       SecondsCell(response.has_end_to_end_latency_seconds(),
-                   response.end_to_end_latency_seconds()),
-       SecondsCell(response.has_inter_token_latency_seconds(),
-                   response.inter_token_latency_seconds()),
-       Text(response.meets_slo() ? "yes" : "no"),
-       Number(response.utilization_ratio())});
-  return report;
-}
-
-Report LatencyModelReport(const v1::FitLatencyModelResponse& response) {
-  Report report{
-      {{"parameter", Unit::kNone, Align::kLeft},
-       {"value", Unit::kSeconds, Align::kRight, "seconds"},
-       {"per", Unit::kNone, Align::kLeft},
-       {"worst error", Unit::kPercent, Align::kRight, "max_error_ratio"},
-       {"of", Unit::kNone, Align::kLeft}},
-      {}};
-  const auto add = [&report](const char* name, bool there, double value,
-                             const char* per, double error, const char* of) {
-    if (!there) return;
-    report.rows.push_back({Text(name), Quantity(value, Unit::kSeconds),
-                           Text(per), Number(error), Text(of)});
-  };
-  const double decode = response.max_decode_error_ratio();
-  const double prefill = response.max_prefill_error_ratio();
-  add("alpha", response.has_alpha_seconds(), response.alpha_seconds(), "pass",
-      decode, "a decode pass: alpha + beta x batch");
-  add("beta", response.has_beta_seconds(), response.beta_seconds(), "sequence",
-      decode, "a decode pass");
-  add("gamma", response.has_gamma_seconds(), response.gamma_seconds(), "batch",
-      prefill, "a batch of prompts: gamma + delta x tokens x batch");
-  add("delta", response.has_delta_seconds(), response.delta_seconds(), "token",
-      prefill, "a batch of prompts");
-  return report;
-}
-
-std::string LatencyModelText(const v1::FitLatencyModelRequest& request,
-                             const v1::FitLatencyModelResponse& response,
-                             const Style& style) {
-  return absl::StrCat(
-      style.Paint(
-          Tone::kStrong,
-          absl::StrCat("latency model  batches of 1 to ",
-                       Grouped(int64_t{response.max_batch_request_count()}))),
-      "   ", ShapeText(request.shape()), "\n\n",
-      TableText(LatencyModelReport(response), style));
 }
 
 }  // namespace mansard::cli
