@@ -8,6 +8,19 @@
 namespace mansard::model {
 namespace {
 
+// Of a histogram an entry, else the one.
+void CheckContext(const BatchQuestion& question, size_t index, double longest,
+                  Violations& violations) {
+  const auto context = static_cast<double>(question.contexts[index].context);
+  const double least = 1.0 + question.draft_tokens;
+  if (question.contexts.size() == 1) {
+    violations.CheckRange("context_token_count", context, least, longest);
+    return;
+  }
+  const Violations::Scope scope(violations, Indexed("contexts", index));
+  violations.CheckRange("context_token_count", context, least, longest);
+}
+
 void CheckContexts(const ServingEngine& engine, const BatchQuestion& question,
                    Violations& violations) {
   const size_t count = question.contexts.size();
@@ -21,14 +34,9 @@ void CheckContexts(const ServingEngine& engine, const BatchQuestion& question,
       static_cast<double>(engine.target().graph().spec().max_context);
   for (size_t i = 0; i < count; ++i) {
     const ContextShare& share = question.contexts[i];
-    const std::string entry = Indexed("contexts", i);
-    violations.CheckRange(count == 1
-                              ? "context_token_count"
-                              : absl::StrCat(entry, ".context_token_count"),
-                          static_cast<double>(share.context),
-                          1.0 + question.draft_tokens, longest);
+    CheckContext(question, i, longest, violations);
     if (!(share.weight > 0) || std::isinf(share.weight)) {
-      violations.Add(absl::StrCat(entry, ".weight"),
+      violations.Add(absl::StrCat(Indexed("contexts", i), ".weight"),
                      absl::StrCat("is ", share.weight,
                                   "; must be more than 0, and finite"));
     }
