@@ -101,17 +101,21 @@ void Engine::AddPassOps(const StepCounts& counts, const ForwardPass& pass,
 
 // The host's part is the last; without CUDA graphs it holds the launches that
 // the device's time does not cover.
+Seconds Engine::Total(const StepCounts& counts, const Sum& sum) const {
+  const HostCost& host = target_.view().stack.spec().host;
+  const Seconds own =
+      pricer_.Estimate(HostOp({counts.requests, counts.prompt_tokens}));
+  if (host.cuda_graphs) return sum.time + own;
+  return Max(sum.time, sum.launches * host.eager_launch) + own;
+}
+
 Seconds Engine::TimeOf(const StepCounts& counts,
                        const ForwardPass& pass) const {
   Sum sum;
   AddCurves(counts, sum);
   AddGroups(counts, pass, sum);
   AddPassOps(counts, pass, sum);
-  const HostCost& host = target_.view().stack.spec().host;
-  const Seconds own =
-      pricer_.Estimate(HostOp({counts.requests, counts.prompt_tokens}));
-  if (host.cuda_graphs) return sum.time + own;
-  return Max(sum.time, sum.launches * host.eager_launch) + own;
+  return Total(counts, sum);
 }
 
 size_t Engine::nodes() const {

@@ -48,6 +48,11 @@ struct StepAnswer {
   StepSource source = StepSource::kEngine;
 };
 
+struct StepRange {
+  Seconds least;
+  Seconds most;
+};
+
 // Immutable; may be shared between threads.
 class Engine {
  public:
@@ -64,6 +69,18 @@ class Engine {
   // within 0.1 % of it; where all counts of the pass are nodes of their curves,
   // it is the same but for rounding.
   StepAnswer StepTime(const ForwardPass& pass, StepTimer& timer) const;
+
+  // Bounds of StepTime over every pass whose counts lie, one by one, between
+  // `least` and `most` of the same phase, and whose groups are those of
+  // `most_groups` with at most as many requests, and at least as many as those
+  // of `least_groups` (null: none): for searches that leave out whole ranges of
+  // passes. Curves are looked at from end to end; ops of groups take no less
+  // time for more requests. Bounds hold but for rounding. Empty where some such
+  // pass is not timed as kEngine says. Allocates nothing.
+  std::optional<StepRange> RangeOf(const StepCounts& least,
+                                   const ForwardPass* least_groups,
+                                   const StepCounts& most,
+                                   const ForwardPass& most_groups) const;
 
   // How StepTime would time it.
   StepSource SourceOf(const ForwardPass& pass) const;
@@ -118,6 +135,8 @@ class Engine {
   void AddPassOps(const StepCounts& counts, const ForwardPass& pass,
                   Sum& sum) const;
   Seconds TimeOf(const StepCounts& counts, const ForwardPass& pass) const;
+  // With the host's part.
+  Seconds Total(const StepCounts& counts, const Sum& sum) const;
 
   Target target_;
   EngineLimits limits_;

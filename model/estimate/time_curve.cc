@@ -123,4 +123,16 @@ Seconds TimeCurve::At(int64_t x) const {
   return Seconds::Of(times_[i] + share * (times_[i + 1] - times_[i]));
 }
 
+TimeCurve::Extremes TimeCurve::Over(int64_t first, int64_t last) const {
+  const Seconds begin = At(first);
+  const Seconds end = At(last);
+  Extremes all{Min(begin, end), Max(begin, end)};
+  if (times_.empty() || last - first < 2) return all;
+  for (size_t i = NodeBefore(first) + 1; xs_[i] < last; ++i) {
+    all.least = Min(all.least, Seconds::Of(times_[i]));
+    all.most = Max(all.most, Seconds::Of(times_[i]));
+  }
+  return all;
+}
+
 }  // namespace mansard::model

@@ -32,6 +32,14 @@ class TimeCurve {
   // Precondition: 0 <= x <= last. Allocates nothing.
   Seconds At(int64_t x) const;
 
+  struct Extremes {
+    Seconds least;
+    Seconds most;
+  };
+  // Of At over first to last, which may be one. Preconditions: as of At.
+  // Allocates nothing; takes as long as there are nodes between.
+  Extremes Over(int64_t first, int64_t last) const;
+
   size_t nodes() const { return times_.size(); }
   // True of numbers that are nodes.
   bool HasNode(int64_t x) const;

@@ -1,0 +1,47 @@
+// What is asked of PredictLatency.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "model/base/violations.h"
+#include "model/serving/request_load.h"
+#include "model/serving/serving_engine.h"
+#include "model/serving/slo.h"
+
+namespace mansard::model {
+
+// What an engine reports of itself; of all its data ranks together.
+struct EndpointState {
+  int64_t running_requests = 0;  // That decode.
+  int64_t waiting_requests = 0;  // Whose prompts are not computed yet.
+  double kv_usage_ratio = 0;     // Of the cache.
+  // Of those prompts, what is still to be computed.
+  int64_t prefill_tokens_in_flight = 0;
+  // Cached tokens of those that decode. 0: as the cache's usage says.
+  int64_t decode_tokens_in_flight = 0;
+};
+
+struct LatencyQuery {
+  EndpointState state;
+  int64_t input_tokens = 0;
+  double prefix_hit_ratio = 0;
+  // Of the request; above 0 it is one of those that run, and there is no first
+  // token to wait for.
+  int64_t generated_tokens = 0;
+  DraftGain gain;
+  // That requests make on average. Empty: not known; then neither the prompts
+  // that come while a request decodes count, nor the wait for a place, nor is
+  // there a time end to end.
+  std::optional<double> mean_output_tokens = std::nullopt;
+  Slo slo;
+};
+
+// Rules: counts 0 or more, input 1 to RequestShape::kMaxTokens, ratios 0 to 1,
+// output above 0, those of gain and targets; a time end to end is asked for
+// with a mean output only, one to the first token not of a decode engine.
+// Violations are at the fields of the query, those of targets below "slo".
+void CheckQuery(const ServingEngine& engine, const LatencyQuery& query,
+                Violations& violations);
+
+}  // namespace mansard::model

@@ -1,0 +1,101 @@
+#include "model/serving/served_form.h"
+
+#include <algorithm>
+
+namespace mansard::model {
+namespace {
+
+FirstTokenParts FirstTokenOf(const ServedForm& form, double batch,
+                             double concurrency, const ServedPassTimes& passes,
+                             double rho, Seconds tpot) {
+  const ServingConstants& constants = form.constants;
+  const double steady = 1 - form.burst_share;
+  const bool decodes = form.role == ServingRole::kAggregated;
+  FirstTokenParts parts;
+  parts.prompt = steady * passes.prompt;
+  parts.wait = steady * (rho / (1 - rho) / 2) * passes.prompt;
+  parts.queue =
+      decodes ? (steady * std::max(0.0, concurrency / batch - 1) *
+                 form.output_tokens) *
+                    tpot
+              : (steady * std::max(0.0, concurrency - 1)) * passes.prompt_alone;
+  parts.burst = (form.burst_share * constants.burst *
+                 (std::min(form.prompts_a_pass, batch) + batch) / 2) *
+                passes.prompt_alone;
+  if (decodes) {
+    const double passes_waited =
+        form.scheduling == Scheduling::kMixed ? .5 + form.prompt_passes : .5;
+    parts.decode_passes =
+        (constants.decode_passes * passes_waited) * passes.decode;
+  }
+  parts.constants =
+      constants.request + form.input_tokens * constants.input_token +
+      (form.prompt_passes * form.layers) * constants.prompt_layer +
+      concurrency * constants.concurrent_request;
+  return parts;
+}
+
+}  // namespace
+
+Seconds TimePerOutputToken(const ServedForm& form, double batch,
+                           const ServedPassTimes& passes) {
+  return passes.decode / form.tokens_per_pass +
+         (std::max(0.0, batch - 1) / form.output_tokens) * passes.prompt;
+}
+
+ServedTimes TimesOf(const ServedForm& form, double batch, double concurrency,
+                    const ServedPassTimes& passes, Seconds tpot_of_rho) {
+  ServedTimes times;
+  if (form.role == ServingRole::kPrefill) {
+    times.first_token =
+        FirstTokenOf(form, batch, concurrency, passes, 0, Seconds::Zero());
+    times.values.time_to_first_token = times.first_token.Sum();
+    times.values.end_to_end = times.first_token.Sum();
+    times.in_batch = passes.prompt_alone;
+    return times;
+  }
+  const Seconds tpot = TimePerOutputToken(form, batch, passes);
+  times.in_batch = form.output_tokens * tpot;
+  times.values.inter_token_latency = passes.decode;
+  times.values.time_per_output_token = tpot;
+  if (form.role == ServingRole::kDecode) return times;
+  const double work =
+      batch * (passes.prompt / (form.output_tokens * tpot_of_rho));
+  times.prompt_utilization =
+      std::min(form.constants.max_prompt_utilization, work);
+  times.first_token = FirstTokenOf(form, batch, concurrency, passes,
+                                   times.prompt_utilization, tpot);
+  times.values.time_to_first_token = times.first_token.Sum();
+  times.values.end_to_end =
+      times.first_token.Sum() + (form.output_tokens - 1) * tpot;
+  return times;
+}
+
+ServedTimes TimesOf(const ServedForm& form, double batch, double concurrency,
+                    const ServedPassTimes& passes) {
+  return TimesOf(form, batch, concurrency, passes,
+                 TimePerOutputToken(form, batch, passes));
+}
+
+ServedTimesRange TimesOver(const ServedForm& form, double first, double last,
+                           const ServedPassRange& passes) {
+  return {TimesOf(form, first, first, passes.least,
+                  TimePerOutputToken(form, last, passes.most)),
+          TimesOf(form, last, last, passes.most,
+                  TimePerOutputToken(form, first, passes.least))};
+}
+
+double RequestRate(const ServedForm& form, double concurrency,
+                   const ServedTimes& times) {
+  switch (form.role) {
+    case ServingRole::kAggregated:
+      return concurrency / times.values.end_to_end->value();
+    case ServingRole::kPrefill:
+      return 1 / times.in_batch.value();
+    case ServingRole::kDecode:
+      return concurrency / times.in_batch.value();
+  }
+  return 0;
+}
+
+}  // namespace mansard::model

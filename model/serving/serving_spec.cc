@@ -1,0 +1,68 @@
+#include "model/serving/serving_spec.h"
+
+#include <algorithm>
+
+#include "absl/strings/match.h"
+
+namespace mansard::model {
+namespace {
+
+enum class EngineKind { kVllm, kTensorRt, kSglang };
+
+EngineKind KindOf(absl::string_view stack_id) {
+  if (absl::StartsWith(stack_id, "sglang")) return EngineKind::kSglang;
+  if (absl::StartsWith(stack_id, "trtllm")) return EngineKind::kTensorRt;
+  return EngineKind::kVllm;
+}
+
+// 0 is the stack's, within what is allowed.
+int64_t Resolved(absl::string_view field, int64_t asked, int64_t of_stack,
+                 int64_t most, Violations& violations) {
+  if (asked == 0) return std::clamp<int64_t>(of_stack, 1, most);
+  violations.CheckRange(field, static_cast<double>(asked), 1,
+                        static_cast<double>(most));
+  return asked;
+}
+
+}  // namespace
+
+Scheduling DefaultScheduling(absl::string_view stack_id) {
+  return KindOf(stack_id) == EngineKind::kSglang ? Scheduling::kPrefillFirst
+                                                 : Scheduling::kMixed;
+}
+
+ServingConstants DefaultServingConstants(absl::string_view stack_id) {
+  ServingConstants constants;
+  switch (KindOf(stack_id)) {
+    case EngineKind::kVllm:
+      break;
+    case EngineKind::kTensorRt:
+      constants.request = Milliseconds(22);
+      break;
+    case EngineKind::kSglang:
+      constants.request = Milliseconds(155);
+      break;
+  }
+  return constants;
+}
+
+ServingLimits ResolveLimits(const ServingLimits& limits,
+                            const EngineMemory& memory,
+                            Violations& violations) {
+  const Violations::Scope scope(violations, "limits");
+  ServingLimits resolved = limits;
+  resolved.max_batched_tokens = Resolved(
+      "max_batched_token_count", limits.max_batched_tokens, memory.token_budget,
+      ServingLimits::kMaxBatchedTokens, violations);
+  resolved.max_sequences =
+      Resolved("max_sequence_count", limits.max_sequences,
+               memory.sequence_limit, ServingLimits::kMaxSequences, violations);
+  if (limits.kv_token_capacity.has_value()) {
+    violations.CheckRange("kv_token_capacity_count",
+                          static_cast<double>(*limits.kv_token_capacity), 1,
+                          static_cast<double>(ServingLimits::kMaxKvTokens));
+  }
+  return resolved;
+}
+
+}  // namespace mansard::model
