@@ -39,6 +39,8 @@ ALLOWED = {
     "calibrate/tables": ["model"],
     "calibrate/fit": ["model", "calibrate/tables"],
     "calibrate/judge": ["model", "calibrate/tables", "calibrate/fit"],
+    "calibrate/serving": ["model", "calibrate/tables", "calibrate/fit",
+                          "calibrate/judge"],
     "tests": ["model", "proto", "server", "clients", "calibrate"],
 }
 # File -> folders that it alone may include besides.

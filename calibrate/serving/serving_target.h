@@ -1,0 +1,78 @@
+// What a row of a served run ran on: model, device, formats, layout and engine
+// as the catalog has them.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <variant>
+
+#include "absl/strings/string_view.h"
+#include "calibrate/tables/serving_rows.h"
+#include "model/estimate/cache_bytes.h"
+#include "model/estimate/estimate.h"
+#include "model/io/shipped.h"
+#include "model/serving/serving_spec.h"
+
+namespace mansard::calibrate {
+
+// A target of its own, so that what refers to it may.
+struct ServedTarget {
+  ServedTarget(model::Target made, const model::ServingLimits& with,
+               double memory_share);
+
+  // Requests of so many tokens that the cache of a deployment which was
+  // measured holds, on all data ranks together: what the engine's share of the
+  // memory leaves beside the weights and 4 GB, at least 3 % of it, whatever the
+  // estimate of the weights says (Mansard design, end to end §1.1).
+  double RequestsThatFit(int64_t context) const;
+
+  model::Target target;
+  model::ServingLimits limits;
+  model::Tier tier = model::Tier::kSpec;  // The most that answers may claim.
+  bool has_experts = false;
+  std::string architecture;  // Of the device: "blackwell".
+
+ private:
+  model::Bytes room_;  // Of one rank.
+  model::RequestCache cache_;
+};
+
+// Why a row has no target: "model not in the catalog", or what Target::Create
+// says.
+struct NoTarget {
+  std::string reason;
+};
+using MaybeTarget = std::variant<NoTarget, std::shared_ptr<const ServedTarget>>;
+
+// Which pool of a disaggregated row.
+enum class RowPool { kAggregated, kPrefill, kDecode };
+
+// The catalog's id of a table's model; `precision` tells checkpoints apart.
+absl::string_view GraphId(absl::string_view model, absl::string_view precision);
+
+struct TargetOptions {
+  // Stacks of the engines' versions; else as if no device had been measured.
+  bool spec_tier = false;
+};
+
+class ServingTargets {
+ public:
+  // The data outlive it.
+  ServingTargets(const model::ShippedData& data, const TargetOptions& options)
+      : data_(&data), options_(options) {}
+
+  // Made once for all rows alike.
+  const MaybeTarget& TargetOf(const ServingRow& row,
+                              RowPool pool = RowPool::kAggregated);
+
+ private:
+  MaybeTarget Make(const ServingRow& row, RowPool pool) const;
+
+  const model::ShippedData* data_;
+  TargetOptions options_;
+  std::map<std::string, MaybeTarget> targets_;
+};
+
+}  // namespace mansard::calibrate
