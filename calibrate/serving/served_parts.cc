@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 #include <utility>
-#include <variant>
 
 #include "model/base/violations.h"
 #include "model/serving/served_passes.h"
@@ -15,7 +14,7 @@ namespace {
 using model::ForwardPass;
 using model::RequestGroup;
 using model::Role;
-using model::StepParts;
+using model::StepGroups;
 
 constexpr double kMeanLength = 0.9;
 
@@ -24,7 +23,7 @@ class Run {
   Run(const ServedTarget& served, model::OpList& ops)
       : served_(served), ops_(ops) {}
 
-  StepParts Time(int64_t batch, int64_t context,
+  StepGroups Time(int64_t batch, int64_t context,
                  const RequestGroup* prompt) const {
     model::RequestGroups groups;
     if (prompt != nullptr) groups.push_back(*prompt);
@@ -32,7 +31,7 @@ class Run {
     model::Violations none;
     const auto pass = ForwardPass::Create(
         std::move(groups), model::RequestShape::kMaxTokens * 2, none);
-    return model::PartsOfStep(served_.target, *pass, ops_);
+    return model::GroupsOfStep(served_.target, *pass, ops_);
   }
 
  private:
@@ -46,17 +45,6 @@ bool IsLengthDrawn(const ServingRow& row) {
   };
   return row.load == LoadType::kFixedConcurrency &&
          (is(1024, 1024) || is(1024, 8192) || is(8192, 1024));
-}
-
-double ExpertLayers(const model::ModelGraphSpec& graph) {
-  double layers = 0;
-  for (const int index : graph.layer_kind_indexes) {
-    const auto& kind = graph.layer_kinds[static_cast<size_t>(index)];
-    if (std::holds_alternative<model::MixtureOfExperts>(kind.feed_forward)) {
-      ++layers;
-    }
-  }
-  return layers;
 }
 
 }  // namespace
@@ -89,7 +77,6 @@ ServedParts PartsOfRun(const ServedTarget& served, const ServingRow& row,
                 static_cast<double>(served.limits.max_sequences) *
                     parts.data_ranks})));
   parts.layers = static_cast<double>(graph.layer_kind_indexes.size());
-  parts.expert_layers = ExpertLayers(graph);
   const auto batch = static_cast<int64_t>(parts.batch);
   const model::PromptChunks chunks =
       model::ChunksOf(load.shape, served.limits.max_batched_tokens);

@@ -1,11 +1,11 @@
-// The passes behind a served run, by what takes their time.
+// The passes behind a served run, by kinds of work.
 #pragma once
 
 #include <cstdint>
 
 #include "calibrate/serving/serving_target.h"
 #include "calibrate/tables/serving_rows.h"
-#include "model/estimate/step_parts.h"
+#include "model/estimate/step_groups.h"
 #include "model/serving/slo.h"
 
 namespace mansard::calibrate {
@@ -23,20 +23,19 @@ RunLoad LoadOf(const ServingRow& row);
 // Whether the engine stops decodes while it computes prompts.
 bool IsPrefillFirst(const ServingRow& row);
 
-// Times of passes at the load's batch, as the kernels' families have them.
+// Passes at the load's batch.
 struct ServedParts {
   double batch = 0;              // Sequences that run, on all data ranks.
   double requests_that_fit = 0;  // Into the cache.
   double data_ranks = 1;
   double layers = 0;
-  double expert_layers = 0;
   double prompt_passes = 0;
   double prompts_a_pass = 0;
   bool prefill_first = false;
-  model::StepParts decode;
+  model::StepGroups decode;
   // What one prompt adds to the decodes' passes; where decodes stop, as alone.
-  model::StepParts prompt;
-  model::StepParts prompt_alone;
+  model::StepGroups prompt;
+  model::StepGroups prompt_alone;
 };
 
 // `ops` keeps its memory from call to call.

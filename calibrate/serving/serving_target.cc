@@ -7,8 +7,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/strip.h"
-#include "calibrate/judge/place.h"
+#include "calibrate/serving/served_stack.h"
 #include "calibrate/tables/names.h"
 #include "model/base/violations.h"
 
@@ -141,30 +140,6 @@ model::Parallelism ParallelismOf(const RowLayout& layout, bool has_experts) {
   return sizes;
 }
 
-struct StackChoice {
-  const model::KernelStack* stack = nullptr;
-  bool stands_in = false;
-};
-
-// The engine's stack of the version, else of its newest one.
-StackChoice StackOf(const ServingRow& row, const model::ShippedData& data) {
-  PlaceOptions none;
-  const Placement exact =
-      PlaceOf(row.device, row.engine, row.version, data, none);
-  if (exact.profile == nullptr) return {};
-  if (exact.stack != exact.profile->FindStack("")) {
-    return {exact.stack, exact.stands_in};
-  }
-  const Placement newest = PlaceOf(row.device, row.engine, "", data, none);
-  if (newest.stack != newest.profile->FindStack("")) {
-    return {newest.stack, true};
-  }
-  for (const char* id : {"generic-measured", "scaled-h100"}) {
-    if (const auto* stack = exact.profile->FindStack(id)) return {stack, true};
-  }
-  return {exact.stack, true};
-}
-
 std::string KeyOf(const ServingRow& row, const RowLayout& layout) {
   return absl::StrCat(row.device, "|", row.model, "|", row.precision, "|",
                       row.engine, "|", row.version, "|", layout.tensor, "|",
@@ -184,18 +159,12 @@ const RowLayout& LayoutOf(const ServingRow& row, RowPool pool) {
   return row.layout;
 }
 
-model::ServingLimits LimitsOf(const ServingRow& row,
-                              const model::KernelStack& stack) {
+// What the engines' own defaults were where the runs were made; their tables do
+// not say it.
+model::ServingLimits LimitsOf(const ServingRow& row) {
   model::ServingLimits limits;
-  // What the engines' own defaults were where the runs were made; their
-  // tables do not say it.
-  limits.max_batched_tokens = row.engine == "SGLang" ? 16384 : 8192;
+  limits.max_batched_tokens = TokenBudgetOf(row.engine);
   limits.max_sequences = 1024;
-  if (stack.spec().memory.has_value()) {
-    limits.max_sequences =
-        std::max<int64_t>(limits.max_sequences,
-                          stack.spec().memory->sequence_limit);
-  }
   return limits;
 }
 
@@ -216,8 +185,10 @@ model::Bytes RoomOf(const model::Target& target, double memory_share) {
 
 ServedTarget::ServedTarget(model::Target made,
                            const model::ServingLimits& with,
-                           double memory_share)
-    : target(std::move(made)),
+                           double memory_share,
+                           std::shared_ptr<const model::KernelStack> own)
+    : own_stack(std::move(own)),
+      target(std::move(made)),
       limits(with),
       room_(RoomOf(target, memory_share)),
       cache_(target.graph(), target.layout(), 0, target.formats(), nullptr) {}
@@ -248,6 +219,22 @@ const MaybeTarget& ServingTargets::TargetOf(const ServingRow& row,
   return targets_.emplace(std::move(key), Make(row, pool)).first->second;
 }
 
+const model::KernelStack* ServingTargets::StackOf(
+    const ServingRow& row, const model::HardwareProfile& profile,
+    std::shared_ptr<const model::KernelStack>& own) const {
+  if (!options_.stack.empty()) return profile.FindStack(options_.stack);
+  const std::string served = ServedStackId(row.engine);
+  if (options_.fitted && !served.empty()) {
+    if (const auto* stack = profile.FindStack(served)) return stack;
+  }
+  // Of frameworks that are no engine, the kernels are vLLM's.
+  std::optional<model::KernelStack> made =
+      UnfittedServedStack(profile, served.empty() ? "vLLM" : row.engine);
+  if (!made.has_value()) return nullptr;
+  own = std::make_shared<const model::KernelStack>(*std::move(made));
+  return own.get();
+}
+
 MaybeTarget ServingTargets::Make(const ServingRow& row, RowPool pool) const {
   const auto graph =
       data_->graphs.find(std::string(GraphId(row.model, row.precision)));
@@ -263,16 +250,10 @@ MaybeTarget ServingTargets::Make(const ServingRow& row, RowPool pool) const {
   spec.graph = graph->second;
   spec.hardware = profile->second;
   spec.fabric = &profile->second->fabrics().front();
-  StackChoice chosen = StackOf(row, *data_);
-  if (options_.spec_tier) {
-    PlaceOptions unmeasured;
-    unmeasured.spec_tier = true;
-    chosen = {PlaceOf(row.device, "", "", *data_, unmeasured).stack, true};
-  }
-  if (const char* want = getenv("STACK")) {
-    if (auto* st = profile->second->FindStack(want[0] == '-' ? "" : want)) chosen.stack = st;
-  }
-  spec.stack = chosen.stack;
+  spec.engine_version = row.version;
+  std::shared_ptr<const model::KernelStack> own;
+  spec.stack = StackOf(row, *profile->second, own);
+  if (spec.stack == nullptr) return NoTarget{"no such stack"};
   const bool has_experts = HasExperts(graph->second->spec());
   spec.parallelism = ParallelismOf(LayoutOf(row, pool), has_experts);
   ChooseFormats(row, graph->second->spec(), spec);
@@ -286,10 +267,7 @@ MaybeTarget ServingTargets::Make(const ServingRow& row, RowPool pool) const {
                                        violations.all().front().description)};
   }
   auto served = std::make_shared<ServedTarget>(*std::move(target),
-                                               LimitsOf(row, *chosen.stack),
-                                               row.engine == "TensorRT-LLM" ? 0.92 : 0.9);
-  served->tier = chosen.stands_in ? model::Tier::kTransferred
-                                  : model::Tier::kCalibrated;
+                                               LimitsOf(row), MemoryShareOf(row.engine), std::move(own));
   served->has_experts = has_experts;
   served->architecture = profile->second->device().spec().architecture;
   return std::shared_ptr<const ServedTarget>(std::move(served));

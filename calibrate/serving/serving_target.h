@@ -20,7 +20,8 @@ namespace mansard::calibrate {
 // A target of its own, so that what refers to it may.
 struct ServedTarget {
   ServedTarget(model::Target made, const model::ServingLimits& with,
-               double memory_share);
+               double memory_share,
+               std::shared_ptr<const model::KernelStack> own);
 
   // Requests of so many tokens that the cache of a deployment which was
   // measured holds, on all data ranks together: what the engine's share of the
@@ -28,9 +29,9 @@ struct ServedTarget {
   // estimate of the weights says (Mansard design, end to end §1.1).
   double RequestsThatFit(int64_t context) const;
 
+  std::shared_ptr<const model::KernelStack> own_stack;  // Null: the profile's.
   model::Target target;
   model::ServingLimits limits;
-  model::Tier tier = model::Tier::kSpec;  // The most that answers may claim.
   bool has_experts = false;
   std::string architecture;  // Of the device: "blackwell".
 
@@ -53,8 +54,10 @@ enum class RowPool { kAggregated, kPrefill, kDecode };
 absl::string_view GraphId(absl::string_view model, absl::string_view precision);
 
 struct TargetOptions {
-  // Stacks of the engines' versions; else as if no device had been measured.
-  bool spec_tier = false;
+  // With the costs that are shipped for the row's engine; else as if no run had
+  // been measured.
+  bool fitted = true;
+  std::string stack = "";  // In place of the rows' own engines.
 };
 
 class ServingTargets {
@@ -69,6 +72,10 @@ class ServingTargets {
 
  private:
   MaybeTarget Make(const ServingRow& row, RowPool pool) const;
+  // `own` holds it where the profile has none; null where there is none.
+  const model::KernelStack* StackOf(
+      const ServingRow& row, const model::HardwareProfile& profile,
+      std::shared_ptr<const model::KernelStack>& own) const;
 
   const model::ShippedData* data_;
   TargetOptions options_;

@@ -58,6 +58,26 @@ void CheckOverlap(const Overlap& overlap, const TargetSpec& spec,
   }
 }
 
+// Weights of experts tell a graph that has some, else those of attention.
+CostCase CostCaseOf(const ModelGraph& graph, const PassFormats& formats,
+                    const TargetSpec& spec) {
+  CostCase wanted;
+  wanted.version = spec.engine_version;
+  const auto& kinds = graph.spec().layer_kinds;
+  for (size_t i = 0; i < kinds.size(); ++i) {
+    const bool experts =
+        std::holds_alternative<MixtureOfExperts>(kinds[i].feed_forward);
+    if (wanted.experts && !experts) continue;
+    wanted.experts = experts;
+    const LinearClass linear =
+        experts ? LinearClass::kExperts : LinearClass::kFeedForward;
+    const GemmFormats& of_linear =
+        formats.OfKind(i)[static_cast<size_t>(linear)];
+    wanted.weight_bits = TraitsOf(of_linear.weights).element_bits;
+  }
+  return wanted;
+}
+
 }  // namespace
 
 absl::StatusOr<Target> Target::Create(const TargetSpec& spec,
@@ -129,6 +149,15 @@ void Target::Choose() {
     KernelStackSpec changed = stack_->spec();
     changed.host.cuda_graphs = *spec_.cuda_graphs;
     Violations none;  // Both are legal in any stack.
+    std::optional<KernelStack> made =
+        KernelStack::Create(std::move(changed), none);
+    if (made.has_value()) replace(*std::move(made));
+  }
+  if (stack_->spec().engine_costs.has_value()) {
+    KernelStackSpec changed = stack_->spec();
+    changed.engine_costs = CostsFor(
+        *changed.engine_costs, CostCaseOf(*graph_, formats_, spec_));
+    Violations none;  // Products of legal ratios may be too large: then as is.
     std::optional<KernelStack> made =
         KernelStack::Create(std::move(changed), none);
     if (made.has_value()) replace(*std::move(made));

@@ -42,6 +42,8 @@ struct TargetSpec {
   std::optional<bool> residual_into_norm = std::nullopt;
   std::optional<bool> cuda_graphs = std::nullopt;
   std::optional<Overlap> overlap = std::nullopt;
+  // Of the engine: some stacks' costs vary by it. Empty: of none in particular.
+  std::string engine_version = "";
 };
 
 // A combination that was checked: every op it lowers to can be priced.

@@ -12,10 +12,12 @@ FirstTokenParts FirstTokenOf(const ServedForm& form, double batch,
   const double steady = 1 - form.burst_share;
   const bool decodes = form.role == ServingRole::kAggregated;
   FirstTokenParts parts;
-  parts.prompt = steady * passes.prompt;
-  parts.wait = steady * (rho / (1 - rho) / 2) * passes.prompt;
+  parts.prompt = (steady * constants.prompt) * passes.prompt;
+  parts.wait =
+      (steady * constants.wait * rho / (1 - rho) / 2) * passes.prompt;
   parts.queue =
-      decodes ? (steady * std::max(0.0, concurrency / batch - 1) *
+      decodes ? (steady * constants.queue *
+                 std::max(0.0, concurrency / batch - 1) *
                  form.output_tokens) *
                     tpot
               : (steady * std::max(0.0, concurrency - 1)) * passes.prompt_alone;

@@ -40,10 +40,10 @@ ServingEngine::ServingEngine(Engine engine, const ServingLimits& limits,
     : engine_(std::move(engine)),
       limits_(limits),
       scheduling_(spec.scheduling.value_or(
-          DefaultScheduling(target().view().stack.spec().id))),
+          DefaultScheduling(target().view().stack.spec()))),
       role_(spec.role),
       constants_(spec.constants.value_or(
-          DefaultServingConstants(target().view().stack.spec().id))),
+          DefaultServingConstants(target().view().stack.spec()))),
       room_(target(), limits_),
       ratios_(target(),
               {.decode_tokens = 2 * limits_.max_sequences,
