@@ -269,6 +269,9 @@ MaybeTarget ServingTargets::Make(const ServingRow& row, RowPool pool) const {
   auto served = std::make_shared<ServedTarget>(*std::move(target),
                                                LimitsOf(row), MemoryShareOf(row.engine), std::move(own));
   served->has_experts = has_experts;
+  served->weight_bits =
+      CostCaseOf(served->target.graph(), served->target.formats(), "")
+          .weight_bits;
   served->architecture = profile->second->device().spec().architecture;
   return std::shared_ptr<const ServedTarget>(std::move(served));
 }

@@ -58,11 +58,12 @@ void CheckOverlap(const Overlap& overlap, const TargetSpec& spec,
   }
 }
 
-// Weights of experts tell a graph that has some, else those of attention.
+}  // namespace
+
 CostCase CostCaseOf(const ModelGraph& graph, const PassFormats& formats,
-                    const TargetSpec& spec) {
+                    const std::string& engine_version) {
   CostCase wanted;
-  wanted.version = spec.engine_version;
+  wanted.version = engine_version;
   const auto& kinds = graph.spec().layer_kinds;
   for (size_t i = 0; i < kinds.size(); ++i) {
     const bool experts =
@@ -77,8 +78,6 @@ CostCase CostCaseOf(const ModelGraph& graph, const PassFormats& formats,
   }
   return wanted;
 }
-
-}  // namespace
 
 absl::StatusOr<Target> Target::Create(const TargetSpec& spec,
                                       Violations& violations) {
@@ -156,7 +155,7 @@ void Target::Choose() {
   if (stack_->spec().engine_costs.has_value()) {
     KernelStackSpec changed = stack_->spec();
     changed.engine_costs = CostsFor(
-        *changed.engine_costs, CostCaseOf(*graph_, formats_, spec_));
+        *changed.engine_costs, CostCaseOf(*graph_, formats_, spec_.engine_version));
     Violations none;  // Products of legal ratios may be too large: then as is.
     std::optional<KernelStack> made =
         KernelStack::Create(std::move(changed), none);
