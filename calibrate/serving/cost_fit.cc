@@ -25,8 +25,10 @@ constexpr size_t kStepCosts = 2 * kOpGroupCount;
 double FactorSigma(OpGroup group) {
   switch (group) {
     case OpGroup::kGemm:
+    case OpGroup::kWideGemm:
       return 0.2;
     case OpGroup::kExperts:
+    case OpGroup::kWideExperts:
     case OpGroup::kRouting:
     case OpGroup::kDecodeAttention:
     case OpGroup::kPromptAttention:
@@ -34,6 +36,7 @@ double FactorSigma(OpGroup group) {
     case OpGroup::kIndex:
       return 0.3;
     case OpGroup::kCollective:
+    case OpGroup::kLargeCollective:
     case OpGroup::kQuantize:
     case OpGroup::kElementwise:
       return 0.4;

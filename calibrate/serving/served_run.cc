@@ -88,6 +88,7 @@ model::EngineCosts UnfittedCosts(absl::string_view framework) {
   CostOf(costs.costs, OpGroup::kDecodeAttention).each = Microseconds(6);
   CostOf(costs.costs, OpGroup::kPromptAttention).each = Microseconds(6);
   CostOf(costs.costs, OpGroup::kCollective).each = Microseconds(1);
+  CostOf(costs.costs, OpGroup::kLargeCollective).each = Microseconds(1);
   CostOf(costs.costs, OpGroup::kQuantize).each = Microseconds(2);
   CostOf(costs.costs, OpGroup::kIndex).each = Microseconds(15);
   const absl::string_view engine = EngineId(framework);

@@ -62,8 +62,12 @@ absl::string_view OpGroupName(OpGroup group) {
   switch (group) {
     case OpGroup::kGemm:
       return "gemm";
+    case OpGroup::kWideGemm:
+      return "wide_gemm";
     case OpGroup::kExperts:
       return "experts";
+    case OpGroup::kWideExperts:
+      return "wide_experts";
     case OpGroup::kRouting:
       return "routing";
     case OpGroup::kDecodeAttention:
@@ -76,6 +80,8 @@ absl::string_view OpGroupName(OpGroup group) {
       return "index";
     case OpGroup::kCollective:
       return "collective";
+    case OpGroup::kLargeCollective:
+      return "large_collective";
     case OpGroup::kQuantize:
       return "quantize";
     case OpGroup::kElementwise:

@@ -18,19 +18,26 @@ namespace mansard::model {
 
 // Kinds of work that an engine's costs differ by.
 enum class OpGroup : uint8_t {
-  kGemm,             // Dense products.
-  kExperts,          // Products of experts and what lies between them.
+  // Dense products of few rows, that stream weights, and of more.
+  kGemm,
+  kWideGemm,
+  // Products of experts, of few rows each and of more, and what lies between.
+  kExperts,
+  kWideExperts,
   kRouting,          // Choice of experts, once a layer of them.
   kDecodeAttention,
   kPromptAttention,
   kRecurrent,        // States and convolutions.
   kIndex,            // Scores and choices of sparse attention's indexers.
-  kCollective,       // And exchanges of tokens between experts' ranks.
+  // Up to what engines have kernels of their own for, and beyond; exchanges of
+  // tokens between experts' ranks.
+  kCollective,
+  kLargeCollective,
   kQuantize,
   kElementwise,      // All others on the device.
   kHost,
 };
-inline constexpr size_t kOpGroupCount = 11;
+inline constexpr size_t kOpGroupCount = 14;
 // "decode_attention": stable words, as data have them.
 absl::string_view OpGroupName(OpGroup group);
 std::optional<OpGroup> ParseOpGroup(absl::string_view name);

@@ -8,13 +8,27 @@ bool IsInsideExperts(const Op& op) {
   return shape != nullptr && shape->experts.has_value();
 }
 
+// Rows from which on weights are no longer most of what a product moves.
+constexpr int64_t kWideRows = 512;
+constexpr double kWideExpertRows = 16;  // Of each expert.
+// Engines' own all-reduces end at about 8 MB.
+constexpr Bytes kLargeMessage = Bytes::Of(8e6);
+
+OpGroup GroupOfExperts(const GroupedGemmShape& shape) {
+  return shape.rows > kWideExpertRows * shape.distinct_experts
+             ? OpGroup::kWideExperts
+             : OpGroup::kExperts;
+}
+
 }  // namespace
 
 OpGroup OpGroupOf(const Op& op) {
   switch (op.kind) {
     case OpKind::kGemm:
-      return OpGroup::kGemm;
+      return std::get<GemmShape>(op.shape).m > kWideRows ? OpGroup::kWideGemm
+                                                         : OpGroup::kGemm;
     case OpKind::kGroupedGemm:
+      return GroupOfExperts(std::get<GroupedGemmShape>(op.shape));
     case OpKind::kCombine:
       return OpGroup::kExperts;
     case OpKind::kRouting:
@@ -37,7 +51,8 @@ OpGroup OpGroupOf(const Op& op) {
     case OpKind::kSendReceive:
     case OpKind::kExpertDispatch:
     case OpKind::kExpertCombine:
-      return OpGroup::kCollective;
+      return op.work.message > kLargeMessage ? OpGroup::kLargeCollective
+                                             : OpGroup::kCollective;
     case OpKind::kActivation:
       return IsInsideExperts(op) ? OpGroup::kExperts : OpGroup::kElementwise;
     case OpKind::kQuantize:
