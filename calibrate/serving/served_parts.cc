@@ -4,6 +4,7 @@
 #include <cmath>
 #include <utility>
 
+#include "calibrate/judge/predictor.h"
 #include "model/base/violations.h"
 #include "model/serving/served_passes.h"
 #include "model/workload/forward_pass.h"
@@ -14,7 +15,6 @@ namespace {
 using model::ForwardPass;
 using model::RequestGroup;
 using model::Role;
-using model::StepGroups;
 
 constexpr double kMeanLength = 0.9;
 
@@ -23,7 +23,7 @@ class Run {
   Run(const ServedTarget& served, model::OpList& ops)
       : served_(served), ops_(ops) {}
 
-  StepGroups Time(int64_t batch, int64_t context,
+  PassParts Time(int64_t batch, int64_t context,
                  const RequestGroup* prompt) const {
     model::RequestGroups groups;
     if (prompt != nullptr) groups.push_back(*prompt);
@@ -31,7 +31,12 @@ class Run {
     model::Violations none;
     const auto pass = ForwardPass::Create(
         std::move(groups), model::RequestShape::kMaxTokens * 2, none);
-    return model::GroupsOfStep(served_.target, *pass, ops_);
+    PassParts parts;
+    parts.groups = model::GroupsOfStep(served_.target, *pass, ops_);
+    for (const model::Op& op : ops_) {
+      parts.roofline += op.repeat * PlainRoofline(op, served_.target.view());
+    }
+    return parts;
   }
 
  private:

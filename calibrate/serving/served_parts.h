@@ -23,6 +23,17 @@ RunLoad LoadOf(const ServingRow& row);
 // Whether the engine stops decodes while it computes prompts.
 bool IsPrefillFirst(const ServingRow& row);
 
+// One kind of pass, or what prompts add to others.
+struct PassParts {
+  model::StepGroups groups;
+  model::Seconds roofline;
+
+  void Add(const PassParts& other, double weight) {
+    groups.Add(other.groups, weight);
+    roofline += weight * other.roofline;
+  }
+};
+
 // Passes at the load's batch.
 struct ServedParts {
   double batch = 0;              // Sequences that run, on all data ranks.
@@ -32,10 +43,10 @@ struct ServedParts {
   double prompt_passes = 0;
   double prompts_a_pass = 0;
   bool prefill_first = false;
-  model::StepGroups decode;
+  PassParts decode;
   // What one prompt adds to the decodes' passes; where decodes stop, as alone.
-  model::StepGroups prompt;
-  model::StepGroups prompt_alone;
+  PassParts prompt;
+  PassParts prompt_alone;
 };
 
 // `ops` keeps its memory from call to call.

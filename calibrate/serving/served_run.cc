@@ -41,9 +41,36 @@ model::ServedForm FormOf(const ServedRun& run,
 
 model::ServedPassTimes PassesOf(const ServedParts& parts,
                                 const model::OpCosts& costs) {
-  return {parts.decode.With(costs),
-          Max(model::Seconds::Zero(), parts.prompt.With(costs)),
-          parts.prompt_alone.With(costs)};
+  return {parts.decode.groups.With(costs),
+          Max(model::Seconds::Zero(), parts.prompt.groups.With(costs)),
+          parts.prompt_alone.groups.With(costs)};
+}
+
+model::ServedTimes TimesWithoutCosts(const ServedRun& run,
+                                     const model::ServedPassTimes& passes) {
+  model::FirstTokenCosts none;
+  none.request = none.input_token = none.prompt_layer =
+      none.concurrent_request = model::Seconds::Zero();
+  return model::TimesOf(FormOf(run, none), run.parts.batch,
+                        run.load.concurrency, passes);
+}
+
+model::ServedTimes RooflineOf(const ServedRun& run) {
+  const ServedParts& parts = run.parts;
+  return TimesWithoutCosts(
+      run, {parts.decode.roofline,
+            Max(model::Seconds::Zero(), parts.prompt.roofline),
+            parts.prompt_alone.roofline});
+}
+
+model::ServedTimes FloorOf(const ServedRun& run) {
+  model::ServedTimes times;
+  const ServedParts& parts = run.parts;
+  // Prompts beside decodes share the weights' bytes: at the least they add
+  // nothing.
+  times.values.time_per_output_token = parts.decode.groups.floor;
+  times.values.time_to_first_token = parts.prompt_alone.groups.floor;
+  return times;
 }
 
 model::ServedTimes TimesOfRun(const ServedRun& run,

@@ -42,6 +42,12 @@ model::ServedTimes TimesOfRun(const ServedRun& run,
                               const model::OpCosts& costs,
                               const model::FirstTokenCosts& first_token);
 
+// The same of the plain roofline's passes, without costs.
+model::ServedTimes RooflineOf(const ServedRun& run);
+// What no software beats: the decodes' passes alone for a token, the prompt's
+// own for the first one. Other times are unset.
+model::ServedTimes FloorOf(const ServedRun& run);
+
 // Of all rows that have a target; rows outlive the runs. `targets` made them.
 std::vector<ServedRun> RunsOf(const std::vector<ServingRow>& rows,
                               ServingTargets& targets);
