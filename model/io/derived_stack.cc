@@ -4,6 +4,7 @@
 #include <tuple>
 
 #include "google/protobuf/text_format.h"
+#include "model/io/engine_costs_io.h"
 #include "model/io/family_io.h"
 #include "model/io/stack_io.h"
 
@@ -36,13 +37,17 @@ v1::KernelStack WithBase(const v1::KernelStack& proto,
 
 std::string DerivedStackToText(absl::string_view id, absl::string_view base,
                                const std::vector<BoundFamily>& families,
-                               std::optional<double> foreign_expert_rows) {
+                               std::optional<double> foreign_expert_rows,
+                               const std::optional<EngineCosts>& engine_costs) {
   v1::HardwareProfile profile;
   v1::KernelStack& stack = *profile.add_kernel_stacks();
   stack.set_stack(std::string(id));
   stack.set_base_stack(std::string(base));
   if (foreign_expert_rows.has_value()) {
     stack.mutable_fusion()->set_foreign_expert_row_ratio(*foreign_expert_rows);
+  }
+  if (engine_costs.has_value()) {
+    *stack.mutable_engine_costs() = EngineCostsToProto(*engine_costs);
   }
   std::set<std::string> written;
   for (const BoundFamily& bound : families) {

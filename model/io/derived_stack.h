@@ -22,8 +22,10 @@ struct BoundFamily {
   KernelFamily family;
 };
 // The text of a profile's kernel_stacks entry: these families on a base.
-std::string DerivedStackToText(absl::string_view id, absl::string_view base,
-                               const std::vector<BoundFamily>& families,
-                               std::optional<double> foreign_expert_rows);
+std::string DerivedStackToText(
+    absl::string_view id, absl::string_view base,
+    const std::vector<BoundFamily>& families,
+    std::optional<double> foreign_expert_rows,
+    const std::optional<EngineCosts>& engine_costs = std::nullopt);
 
 }  // namespace mansard::model

@@ -1,0 +1,250 @@
+#include <array>
+#include <functional>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "calibrate/serving/fit_served.h"
+#include "model/base/status_macros.h"
+
+namespace mansard::calibrate {
+namespace {
+
+using Counts = std::function<bool(size_t)>;
+
+// Percent, 0: none.
+struct Aim {
+  double median = 0;
+  double mean = 0;
+};
+
+struct Line {
+  std::string name;
+  const std::vector<RunPrediction>* predictions;
+  Counts counts;
+  Aim tpot;
+  Aim ttft;
+};
+
+class Report {
+ public:
+  Report(const std::vector<ServedRun>& runs, const CrossValidation& validation)
+      : runs_(runs), validation_(validation) {
+    for (const ServedRun& run : runs) starts_up_.push_back(StartsUp(run));
+  }
+
+  std::string Text(const std::vector<ServingRow>& rows) const {
+    std::string text = Counted(rows);
+    for (const ServedTime time : {ServedTime::kTpot, ServedTime::kTtft}) {
+      absl::StrAppend(&text, "\n### ",
+                      time == ServedTime::kTpot ? "Time per output token"
+                                                : "Time to the first token",
+                      "\n\n", kHead);
+      for (const Line& line : Lines()) Append(line, time, text);
+      absl::StrAppend(&text, "\nBy slice, of configurations that no fit saw:\n\n",
+                      kHead);
+      for (const Line& line : Slices()) Append(line, time, text);
+    }
+    return text;
+  }
+
+ private:
+  static constexpr char kHead[] =
+      "| runs | n | median % | mean % | p90 % | bias % | aim | roofline "
+      "median % | p10 to p90 holds % |\n|---|--:|--:|--:|--:|--:|---|--:|--:|"
+      "\n";
+
+  bool IsCore(size_t run) const { return runs_[run].IsCore(); }
+
+  std::vector<Line> Lines() const {
+    const Counts core = [this](size_t run) { return IsCore(run); };
+    const auto stands = [this](RowStanding wanted) -> Counts {
+      return [this, wanted](size_t run) {
+        return runs_[run].standing == wanted;
+      };
+    };
+    const Counts unflagged = [this](size_t run) {
+      const RowStanding standing = runs_[run].standing;
+      return standing == RowStanding::kCore || standing == RowStanding::kGap ||
+             standing == RowStanding::kDraftsSuspected;
+    };
+    const Counts with_factor = [this](size_t run) {
+      return validation_.has_factor[run];
+    };
+    return {
+        {"configuration of a known model", &validation_.configuration, core,
+         {6, 9}, {20, 24}},
+        {"model never fitted", &validation_.model, core, {9, 11}, {24, 28}},
+        {"device never fitted", &validation_.device, core, {10, 13}, {}},
+        {"three runs of the deployment, model never fitted",
+         &validation_.three_rows, with_factor, {4, 6}, {12, 20}},
+        {"nothing fitted to runs", &validation_.unfitted, core, {}, {}},
+        {"fitted to all of them (in sample)", &validation_.in_sample, core, {},
+         {}},
+        {"Qwen3-235B and Llama-3.1-8B, model never fitted", &validation_.model,
+         stands(RowStanding::kGap), {}, {}},
+        {"drafts suspected, configuration never fitted",
+         &validation_.configuration, stands(RowStanding::kDraftsSuspected),
+         {}, {}},
+        {"all unflagged runs, configuration never fitted",
+         &validation_.configuration, unflagged, {}, {}},
+        {"all unflagged runs, model never fitted", &validation_.model,
+         unflagged, {}, {}},
+    };
+  }
+
+  using Label = std::function<std::string(const ServedRun&)>;
+  std::vector<Line> Slices() const {
+    const Label labels[] = {
+        [](const ServedRun& run) { return run.row->engine; },
+        [](const ServedRun& run) { return run.row->device; },
+        [](const ServedRun& run) { return ModelFamily(*run.row); },
+        [](const ServedRun& run) { return run.row->precision; },
+        [](const ServedRun& run) {
+          const double in_flight = run.row->in_flight();
+          return in_flight <= 4    ? std::string("1 to 4 in flight")
+                 : in_flight <= 16 ? std::string("5 to 16 in flight")
+                 : in_flight <= 64 ? std::string("17 to 64 in flight")
+                                   : std::string("more than 64 in flight");
+        },
+        [](const ServedRun& run) {
+          return absl::StrCat("tp ", run.row->layout.tensor);
+        },
+        [](const ServedRun& run) {
+          return std::string(run.load.concurrency > run.parts.batch
+                                 ? "limited by the cache"
+                                 : "not limited by the cache");
+        }};
+    std::vector<Line> lines;
+    for (const Label& label : labels) {
+      std::set<std::string> names;
+      for (const ServedRun& run : runs_) {
+        if (run.IsCore()) names.insert(label(run));
+      }
+      for (const std::string& name : names) {
+        lines.push_back({name, &validation_.configuration,
+                         [this, label, name](size_t run) {
+                           return IsCore(run) && label(runs_[run]) == name;
+                         },
+                         {}, {}});
+      }
+    }
+    return lines;
+  }
+
+  // Rows whose own range was made without them: by halves of the rows, each
+  // with the other's quantiles.
+  double Held(const Line& line, ServedTime time, const Counts& counts) const {
+    std::array<model::RatioRange, 2> ranges;
+    const auto half = [this](size_t run) {
+      return FoldOf(absl::StrCat(runs_[run].row->row), 2);
+    };
+    for (int side = 0; side < 2; ++side) {
+      ranges[static_cast<size_t>(side)] =
+          RangeOf(runs_, *line.predictions, time, [&](size_t run) {
+            return IsCore(run) && half(run) != side &&
+                   (time == ServedTime::kTpot || !starts_up_[run]);
+          });
+    }
+    double held = 0;
+    double rows = 0;
+    for (size_t i = 0; i < runs_.size(); ++i) {
+      const bool tpot = time == ServedTime::kTpot;
+      const double measured = tpot ? runs_[i].row->tpot_ms : runs_[i].row->ttft_ms;
+      if (!counts(i) || measured <= 0) continue;
+      const RunPrediction& prediction = (*line.predictions)[i];
+      const double ratio =
+          (tpot ? prediction.tpot_ms : prediction.ttft_ms) / measured;
+      const auto& range = ranges[static_cast<size_t>(half(i))];
+      held += ratio >= range.p10 && ratio <= range.p90 ? 1 : 0;
+      ++rows;
+    }
+    return rows == 0 ? 0 : 100 * held / rows;
+  }
+
+  Errors Rooflines(ServedTime time, const Counts& counts) const {
+    std::vector<RunPrediction> rooflines;
+    for (const ServedRun& run : runs_) {
+      const model::ServedTimes times = RooflineOf(run);
+      rooflines.push_back(
+          {model::ToMilliseconds(*times.values.time_per_output_token),
+           model::ToMilliseconds(*times.values.time_to_first_token)});
+    }
+    return ErrorsOf(runs_, rooflines, time, counts);
+  }
+
+  void Append(const Line& line, ServedTime time, std::string& text) const {
+    const Counts counts = [&](size_t run) {
+      return line.counts(run) &&
+             (time == ServedTime::kTpot || !starts_up_[run]);
+    };
+    const Errors errors = ErrorsOf(runs_, *line.predictions, time, counts);
+    if (errors.rows == 0) return;
+    const Aim& aim = time == ServedTime::kTpot ? line.tpot : line.ttft;
+    const bool misses = 100 * errors.median > aim.median + .05 ||
+                        100 * errors.mean > aim.mean + .05;
+    absl::StrAppendFormat(
+        &text, "| %s | %d | %.1f | %.1f | %.1f | %+.1f | %s | %.1f | %.0f |\n",
+        line.name, errors.rows, 100 * errors.median, 100 * errors.mean,
+        100 * errors.p90, 100 * errors.bias,
+        aim.median == 0 ? ""
+                        : absl::StrFormat("%.0f / %.0f%s", aim.median, aim.mean,
+                                          misses ? ", missed" : ""),
+        100 * Rooflines(time, counts).median, Held(line, time, counts));
+  }
+
+  std::string Counted(const std::vector<ServingRow>& rows) const {
+    std::array<size_t, kRowStandingCount> standings{};
+    for (const RowStanding standing : StandingsOf(rows)) {
+      ++standings[static_cast<size_t>(standing)];
+    }
+    size_t counting = 0;
+    size_t counting_unflagged = 0;
+    for (const ServingRow& row : rows) {
+      if (!row.CountsForCoverage()) continue;
+      ++counting;
+      if (row.flag.empty()) ++counting_unflagged;
+    }
+    std::string text = absl::StrCat(
+        rows.size(), " rows; ", counting,
+        " are aggregated and have a time per token, a precision and a batch or "
+        "concurrency, ",
+        counting_unflagged, " of them without a flag.\n\n| rows | n |\n|---|--:|\n");
+    for (size_t i = 0; i < standings.size(); ++i) {
+      absl::StrAppend(&text, "| ",
+                      RowStandingText(static_cast<RowStanding>(i)), " | ",
+                      standings[i], " |\n");
+    }
+    size_t slots = 0;
+    size_t start_ups = 0;
+    for (size_t i = 0; i < runs_.size(); ++i) {
+      if (runs_[i].standing != RowStanding::kCore) continue;
+      if (runs_[i].slot_limited) ++slots;
+      if (runs_[i].IsCore() && starts_up_[i]) ++start_ups;
+    }
+    absl::StrAppend(&text, "| of core: limited by slots that no column names | ",
+                    slots, " |\n| of core: start-up in the time to the first "
+                           "token | ",
+                    start_ups, " |\n");
+    return text;
+  }
+
+  const std::vector<ServedRun>& runs_;
+  const CrossValidation& validation_;
+  std::vector<bool> starts_up_;
+};
+
+}  // namespace
+
+absl::StatusOr<std::string> ServedReport(const std::vector<ServingRow>& rows,
+                                         const model::ShippedData& data) {
+  ServingTargets targets(data, {.fitted = false});
+  const std::vector<ServedRun> runs = RunsOf(rows, targets);
+  ASSIGN_OR_RETURN(const CrossValidation validation, CrossValidate(runs, {}));
+  return Report(runs, validation).Text(rows);
+}
+
+}  // namespace mansard::calibrate
