@@ -225,13 +225,6 @@ void SetRatios(const std::vector<double>& by, model::CostVariation& variation) {
 
 }  // namespace
 
-bool StartsUp(const ServedRun& run) {
-  const model::EngineCosts costs = UnfittedCosts(run.row->engine);
-  const model::ServedTimes times =
-      TimesOfRun(run, costs.costs, costs.first_token);
-  return HoldsStartUp(*run.row, model::ToMilliseconds(times.first_token.Sum()));
-}
-
 absl::StatusOr<CostFit> CostFit::Fit(
     const std::vector<ServedRun>& runs,
     const std::function<bool(const ServedRun&)>& fits,

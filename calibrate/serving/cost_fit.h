@@ -48,7 +48,4 @@ class CostFit {
   size_t ttft_rows_ = 0;
 };
 
-// Whether the row's time to the first token is to be left out: see HoldsStartUp.
-bool StartsUp(const ServedRun& run);
-
 }  // namespace mansard::calibrate

@@ -18,8 +18,6 @@ struct RunPrediction {
 };
 RunPrediction PredictRun(const ServedRun& run, const model::EngineCosts& costs);
 
-inline constexpr int kConfigurationFolds = 5;
-
 // By run; for core runs each from a fit without the run's own part, for others
 // from a fit to all core runs without that part.
 struct CrossValidation {

@@ -74,8 +74,7 @@ Situations RangesOf(const std::vector<ServedRun>& runs,
   return ranges;
 }
 
-// Devices that get an engine's stack: those of runs, and others of their
-// generations that runs are likely to be asked for.
+// A device and an engine that gets a stack there.
 struct Place {
   std::string hardware;
   std::string framework;
@@ -88,10 +87,6 @@ struct Place {
 };
 
 }  // namespace
-
-bool IsHeldOut(const ServingRow& row) {
-  return FoldOf(ConfigurationOf(row), kConfigurationFolds) == kHeldOutFold;
-}
 
 absl::StatusOr<FittedServed> FitServed(const std::vector<ServingRow>& rows,
                                        const model::ShippedData& data,

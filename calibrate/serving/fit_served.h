@@ -13,19 +13,14 @@
 
 namespace mansard::calibrate {
 
-// A fifth of all configurations, by hash: shipped costs are not fitted to them,
-// so that what is shipped can be judged.
-inline constexpr int kHeldOutFold = 0;
-bool IsHeldOut(const ServingRow& row);
-
 struct FittedServed {
   // Text of a profile's additional stacks, by hardware id.
   std::map<std::string, std::string> files;
   size_t tpot_rows = 0;
   size_t ttft_rows = 0;
 };
-// A stack for each engine and device with a run that the fit sees. Error: of
-// the fit.
+// Fitted to core runs but those of IsHeldOut. A stack for each engine and device
+// that has runs. Error: of the fit.
 absl::StatusOr<FittedServed> FitServed(const std::vector<ServingRow>& rows,
                                        const model::ShippedData& data,
                                        const std::string& date);

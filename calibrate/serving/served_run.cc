@@ -129,4 +129,11 @@ model::EngineCosts UnfittedCosts(absl::string_view framework) {
   return costs;
 }
 
+bool StartsUp(const ServedRun& run) {
+  const model::EngineCosts costs = UnfittedCosts(run.row->engine);
+  const model::ServedTimes times =
+      TimesOfRun(run, costs.costs, costs.first_token);
+  return HoldsStartUp(*run.row, model::ToMilliseconds(times.first_token.Sum()));
+}
+
 }  // namespace mansard::calibrate

@@ -57,4 +57,8 @@ std::vector<ServedRun> RunsOf(const std::vector<ServingRow>& rows,
 // adds; to the first token, by engine.
 model::EngineCosts UnfittedCosts(absl::string_view framework);
 
+// Whether the row's time to the first token is to be left out: see HoldsStartUp. Of
+// runs of unfitted targets.
+bool StartsUp(const ServedRun& run);
+
 }  // namespace mansard::calibrate

@@ -117,6 +117,10 @@ int FoldOf(absl::string_view text, int folds) {
   return static_cast<int>(hash % static_cast<uint64_t>(folds));
 }
 
+bool IsHeldOut(const ServingRow& row) {
+  return FoldOf(ConfigurationOf(row), kConfigurationFolds) == 0;
+}
+
 bool IsSlotLimited(const ServingRow& row, double requests_that_fit) {
   return row.in_flight() >= 256 &&
          row.ttft_ms > row.output_tokens * row.tpot_ms / 2 &&

@@ -46,6 +46,11 @@ std::string DeploymentOf(const ServingRow& row);
 // 0 to folds - 1, by a hash of the text.
 int FoldOf(absl::string_view text, int folds);
 
+inline constexpr int kConfigurationFolds = 5;
+// A fifth of all configurations: shipped costs are not fitted to them, so that
+// what is shipped can be judged.
+bool IsHeldOut(const ServingRow& row);
+
 // An admission limit that no column says: the time to first token exceeds half
 // the time of all outputs, of 256 or more requests, although the cache would
 // hold 1.5 times as many.
