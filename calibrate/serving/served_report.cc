@@ -1,13 +1,16 @@
 #include <array>
 #include <functional>
+#include <map>
 #include <set>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "calibrate/serving/fit_served.h"
+#include "calibrate/serving/other_runs.h"
 #include "model/base/status_macros.h"
 
 namespace mansard::calibrate {
@@ -237,6 +240,70 @@ class Report {
   std::vector<bool> starts_up_;
 };
 
+// "vLLM" of Splitwise and of other sources are years apart.
+std::string OtherName(const ServingRow& row) {
+  if (row.mode == ServingMode::kDisaggregated) {
+    return absl::StrCat("pools of prompts and decodes, ", row.engine);
+  }
+  return absl::StrCat("static batch, ", row.engine,
+                      absl::StrContains(row.source, "splitwise")
+                          ? " of Splitwise"
+                          : "");
+}
+
+struct OtherErrors {
+  ErrorSums latency;
+  ErrorSums tpot;
+  ErrorSums ttft;
+  size_t rows = 0;
+  size_t answered = 0;
+};
+
+std::string Figures(ErrorSums& sums) {
+  const Errors errors = sums.Result();
+  if (errors.rows == 0) return " | ";
+  return absl::StrFormat("%d | %.1f / %.1f", errors.rows, 100 * errors.median,
+                         100 * errors.mean);
+}
+
+std::string OtherText(const std::vector<ServingRow>& rows,
+                      const model::ShippedData& data) {
+  OtherRuns others(data);
+  std::map<std::string, OtherErrors> by_name;
+  const auto add = [](double predicted, double measured, ErrorSums& sums) {
+    if (measured > 0) sums.Add(predicted / measured - 1, false);
+  };
+  for (const ServingRow& row : rows) {
+    if (!row.flag.empty()) continue;
+    const bool pools = row.mode == ServingMode::kDisaggregated &&
+                       row.prefill.workers > 0 && row.decode.workers > 0;
+    if (!pools && row.load != LoadType::kStaticBatch) continue;
+    OtherErrors& errors = by_name[OtherName(row)];
+    ++errors.rows;
+    const auto prediction =
+        pools ? others.Disaggregated(row) : others.StaticBatch(row);
+    if (!prediction.has_value()) continue;
+    ++errors.answered;
+    add(prediction->latency_ms, row.latency_ms, errors.latency);
+    add(prediction->tpot_ms, row.tpot_ms, errors.tpot);
+    add(prediction->ttft_ms, row.ttft_ms, errors.ttft);
+  }
+  std::string text =
+      "\n### Other runs\n\nMedian / mean in percent, of rows without a flag. "
+      "Static batches: all requests together, and no others; what software of "
+      "the day adds is the design's, from these rows, and nothing else is "
+      "fitted. Aimed at: 10 % of the latency (median) of vLLM.\n\n"
+      "| runs | rows | answered | n | latency | n | per token | n | first "
+      "token |\n|---|--:|--:|--:|--:|--:|--:|--:|--:|\n";
+  for (auto& [name, errors] : by_name) {
+    absl::StrAppendFormat(&text, "| %s | %d | %d | %s | %s | %s |\n", name,
+                          errors.rows, errors.answered,
+                          Figures(errors.latency), Figures(errors.tpot),
+                          Figures(errors.ttft));
+  }
+  return text;
+}
+
 }  // namespace
 
 absl::StatusOr<std::string> ServedReport(const std::vector<ServingRow>& rows,
@@ -244,7 +311,8 @@ absl::StatusOr<std::string> ServedReport(const std::vector<ServingRow>& rows,
   ServingTargets targets(data, {.fitted = false});
   const std::vector<ServedRun> runs = RunsOf(rows, targets);
   ASSIGN_OR_RETURN(const CrossValidation validation, CrossValidate(runs, {}));
-  return Report(runs, validation).Text(rows);
+  return absl::StrCat(Report(runs, validation).Text(rows),
+                      OtherText(rows, data));
 }
 
 }  // namespace mansard::calibrate
