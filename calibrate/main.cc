@@ -69,11 +69,12 @@ int Run(const std::vector<char*>& arguments) {
   } else if (command == "fit") {
     const absl::StatusOr<bool> served = AreServingTables(Tables(arguments));
     status = !served.ok() ? served.status()
-             : *served    ? RunServedFit(Tables(arguments), absl::GetFlag(FLAGS_out))
-                          : RunFit(Tables(arguments), absl::GetFlag(FLAGS_out),
-                    {.hardware = absl::GetFlag(FLAGS_hardware),
-                     .stack = absl::GetFlag(FLAGS_stack),
-                     .plan = absl::GetFlag(FLAGS_plan)});
+             : *served
+                 ? RunServedFit(Tables(arguments), absl::GetFlag(FLAGS_out))
+                 : RunFit(Tables(arguments), absl::GetFlag(FLAGS_out),
+                          {.hardware = absl::GetFlag(FLAGS_hardware),
+                           .stack = absl::GetFlag(FLAGS_stack),
+                           .plan = absl::GetFlag(FLAGS_plan)});
   } else {
     std::fprintf(stderr,
                  "usage: mansard-calibrate describe [--bandwidth] | fit "

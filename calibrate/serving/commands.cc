@@ -65,10 +65,10 @@ absl::Status RunServedFit(const std::vector<std::string>& tables,
   }
   ASSIGN_OR_RETURN(const std::vector<ServingRow> rows, ReadTables(tables));
   ASSIGN_OR_RETURN(const model::ShippedData data, model::LoadShippedData());
-  ASSIGN_OR_RETURN(
-      const FittedServed fitted,
-      FitServed(rows, data,
-                absl::FormatTime("%Y-%m-%d", absl::Now(), absl::UTCTimeZone())));
+  ASSIGN_OR_RETURN(const FittedServed fitted,
+                   FitServed(rows, data,
+                             absl::FormatTime("%Y-%m-%d", absl::Now(),
+                                              absl::UTCTimeZone())));
   std::printf("fitted to %zu times per token and %zu to the first token\n",
               fitted.tpot_rows, fitted.ttft_rows);
   for (const auto& [hardware, text] : fitted.files) {

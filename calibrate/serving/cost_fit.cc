@@ -54,8 +54,8 @@ std::vector<LinearCost> StepCosts() {
   std::vector<LinearCost> costs;
   for (size_t i = 0; i < kOpGroupCount; ++i) {
     const auto group = static_cast<OpGroup>(i);
-    costs.push_back({std::string(model::OpGroupName(group)),
-                     FactorSigma(group)});
+    costs.push_back(
+        {std::string(model::OpGroupName(group)), FactorSigma(group)});
   }
   for (size_t i = 0; i < kOpGroupCount; ++i) {
     costs.push_back(
@@ -80,9 +80,9 @@ enum FirstTokenTerm {
 std::vector<LinearCost> FirstTokenTerms() {
   // The structure is right within a few percent (ibid. §1.4): what the rows
   // tell is the constants.
-  return {{"prompt", 0.05},       {"wait", 0.2},         {"queue", 0.2},
-          {"burst", 0.1},         {"decode passes", 0.8}, {"request", 2.5},
-          {"input token", 1.5},   {"prompt layer", 2.5},  {"concurrent", 1.5}};
+  return {{"prompt", 0.05},     {"wait", 0.2},          {"queue", 0.2},
+          {"burst", 0.1},       {"decode passes", 0.8}, {"request", 2.5},
+          {"input token", 1.5}, {"prompt layer", 2.5},  {"concurrent", 1.5}};
 }
 constexpr double kFirstTokenRidge = 0.03;
 
@@ -270,9 +270,9 @@ model::EngineCosts CostFit::CostsOf(absl::string_view framework,
                                     absl::string_view generation) const {
   model::EngineCosts costs = UnfittedCosts(framework);
   const std::string engine = EngineLevel(framework);
-  Apply(Product(steps_, {kAll, engine, GenerationLevel(generation)},
-                kStepCosts),
-        costs.costs);
+  Apply(
+      Product(steps_, {kAll, engine, GenerationLevel(generation)}, kStepCosts),
+      costs.costs);
   Apply(Product(first_tokens_, {kAll, engine}, kFirstTokenTermCount),
         costs.first_token);
   const std::string kinds = absl::StrCat("kind ", generation, " ");

@@ -22,13 +22,13 @@ absl::StatusOr<std::vector<RunPrediction>> LeaveOut(
   for (const ServedRun& run : runs) keys.insert(key_of(run));
   std::vector<RunPrediction> predictions(runs.size());
   for (const std::string& key : keys) {
-    ASSIGN_OR_RETURN(const CostFit fit,
-                     CostFit::Fit(
-                         runs,
-                         [&](const ServedRun& run) {
-                           return run.IsCore() && key_of(run) != key;
-                         },
-                         options));
+    ASSIGN_OR_RETURN(const CostFit fit, CostFit::Fit(
+                                            runs,
+                                            [&](const ServedRun& run) {
+                                              return run.IsCore() &&
+                                                     key_of(run) != key;
+                                            },
+                                            options));
     for (size_t i = 0; i < runs.size(); ++i) {
       if (key_of(runs[i]) == key) {
         predictions[i] = PredictRun(runs[i], fit.CostsOf(runs[i]));
@@ -58,10 +58,10 @@ void ApplyFactors(const std::vector<ServedRun>& runs,
   for (size_t i = 0; i < runs.size(); ++i) {
     const ServingRow& row = *runs[i].row;
     if (!runs[i].IsCore()) continue;
-    const int order = FoldOf(absl::StrCat(row.input_tokens, "|",
-                                          row.output_tokens, "|",
-                                          row.in_flight(), "|", row.row),
-                             1 << 30);
+    const int order =
+        FoldOf(absl::StrCat(row.input_tokens, "|", row.output_tokens, "|",
+                            row.in_flight(), "|", row.row),
+               1 << 30);
     deployments[DeploymentOf(row)].emplace_back(order, i);
   }
   for (auto& [name, members] : deployments) {
@@ -85,7 +85,8 @@ void ApplyFactors(const std::vector<ServedRun>& runs,
 
 double QuantileOf(std::vector<double> values, double share) {
   if (values.empty()) return 1;
-  const auto at = static_cast<size_t>(share * static_cast<double>(values.size()));
+  const auto at =
+      static_cast<size_t>(share * static_cast<double>(values.size()));
   const size_t index = std::min(values.size() - 1, at);
   std::nth_element(values.begin(),
                    values.begin() + static_cast<std::ptrdiff_t>(index),
@@ -125,15 +126,14 @@ absl::StatusOr<CrossValidation> CrossValidate(
         PredictRun(run, UnfittedCosts(run.row->engine)));
     validation.in_sample.push_back(PredictRun(run, all.CostsOf(run)));
   }
-  ASSIGN_OR_RETURN(
-      validation.configuration,
-      LeaveOut(
-          runs,
-          [](const ServedRun& run) {
-            return absl::StrCat(
-                FoldOf(ConfigurationOf(*run.row), kConfigurationFolds));
-          },
-          options));
+  ASSIGN_OR_RETURN(validation.configuration,
+                   LeaveOut(
+                       runs,
+                       [](const ServedRun& run) {
+                         return absl::StrCat(FoldOf(ConfigurationOf(*run.row),
+                                                    kConfigurationFolds));
+                       },
+                       options));
   ASSIGN_OR_RETURN(
       validation.model,
       LeaveOut(

@@ -89,11 +89,13 @@ TEST(ServedForm, TimePerTokenIsThatOfAnEventSimulation) {
     double decode;
     double prompt;
   };
-  const Case cases[] = {
-      {1, 100, 10, 50}, {4, 200, 10, 100}, {16, 500, 20, 150}, {64, 400, 30, 60}};
+  const Case cases[] = {{1, 100, 10, 50},
+                        {4, 200, 10, 100},
+                        {16, 500, 20, 150},
+                        {64, 400, 30, 60}};
   for (const Case& one : cases) {
     const double simulated = Simulate(one.clients, one.tokens, one.decode,
-                                         one.prompt, 40 * one.clients);
+                                      one.prompt, 40 * one.clients);
     model::ServedForm form;
     form.output_tokens = one.tokens;
     const model::Seconds tpot = model::TimePerOutputToken(
@@ -132,8 +134,8 @@ TEST(ServedErrors, AreNotAboveThoseRecorded) {
   for (const auto& [name, predictions] : lines) {
     for (const ServedTime time : {ServedTime::kTpot, ServedTime::kTtft}) {
       const bool three = predictions == &validation->three_rows;
-      const Errors errors = ErrorsOf(
-          runs, *predictions, time, [&, of_three = three](size_t run) {
+      const Errors errors =
+          ErrorsOf(runs, *predictions, time, [&, of_three = three](size_t run) {
             return runs[run].IsCore() &&
                    (!of_three || validation->has_factor[run]) &&
                    (time == ServedTime::kTpot || !StartsUp(runs[run]));

@@ -33,8 +33,9 @@ void RoundAll(model::EngineCosts& costs) {
     for (double& ratio : variation.each) ratio = Rounded(ratio);
   }
   model::FirstTokenCosts& first = costs.first_token;
-  for (model::Seconds* time : {&first.request, &first.input_token,
-                               &first.prompt_layer, &first.concurrent_request}) {
+  for (model::Seconds* time :
+       {&first.request, &first.input_token, &first.prompt_layer,
+        &first.concurrent_request}) {
     *time = model::Seconds::Of(Rounded(time->value()));
   }
   for (double* ratio : {&first.decode_passes, &first.burst, &first.prompt,
@@ -55,21 +56,17 @@ struct Situations {
 Situations RangesOf(const std::vector<ServedRun>& runs,
                     const CrossValidation& validation) {
   const std::pair<model::FitSituation, const std::vector<RunPrediction>*>
-      situations[] = {
-          {model::FitSituation::kKnown, &validation.configuration},
-          {model::FitSituation::kNewModel, &validation.model},
-          {model::FitSituation::kNewDevice, &validation.device}};
+      situations[] = {{model::FitSituation::kKnown, &validation.configuration},
+                      {model::FitSituation::kNewModel, &validation.model},
+                      {model::FitSituation::kNewDevice, &validation.device}};
   Situations ranges;
   for (const auto& [situation, predictions] : situations) {
     const auto at = static_cast<size_t>(situation);
-    ranges.tpot[at] =
-        RangeOf(runs, *predictions, ServedTime::kTpot,
-                [&](size_t run) { return runs[run].IsCore(); });
-    ranges.ttft[at] = RangeOf(runs, *predictions, ServedTime::kTtft,
-                              [&](size_t run) {
-                                return runs[run].IsCore() &&
-                                       !StartsUp(runs[run]);
-                              });
+    ranges.tpot[at] = RangeOf(runs, *predictions, ServedTime::kTpot,
+                              [&](size_t run) { return runs[run].IsCore(); });
+    ranges.ttft[at] = RangeOf(
+        runs, *predictions, ServedTime::kTtft,
+        [&](size_t run) { return runs[run].IsCore() && !StartsUp(runs[run]); });
   }
   return ranges;
 }

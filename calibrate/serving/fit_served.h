@@ -19,8 +19,8 @@ struct FittedServed {
   size_t tpot_rows = 0;
   size_t ttft_rows = 0;
 };
-// Fitted to core runs but those of IsHeldOut. A stack for each engine and device
-// that has runs. Error: of the fit.
+// Fitted to core runs but those of IsHeldOut. A stack for each engine and
+// device that has runs. Error: of the fit.
 absl::StatusOr<FittedServed> FitServed(const std::vector<ServingRow>& rows,
                                        const model::ShippedData& data,
                                        const std::string& date);

@@ -1,10 +1,9 @@
 #include "calibrate/serving/linear_fit.h"
 
-#include <nlopt.hpp>
-
 #include <algorithm>
 #include <cmath>
 #include <exception>
+#include <nlopt.hpp>
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
@@ -88,9 +87,8 @@ absl::StatusOr<LinearMultipliers> FitLinear(
   std::vector<double> logs(objective.size(), 0);
   std::vector<double> bounds(logs.size());
   for (size_t i = 0; i < bounds.size(); ++i) {
-    bounds[i] = costs[i % costs.size()].log_sigma == 0
-                    ? 0
-                    : std::log(options.reach);
+    bounds[i] =
+        costs[i % costs.size()].log_sigma == 0 ? 0 : std::log(options.reach);
   }
   try {
     nlopt::opt search(nlopt::LD_LBFGS, static_cast<unsigned>(logs.size()));

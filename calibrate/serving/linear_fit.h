@@ -17,8 +17,8 @@ struct LinearCost {
 };
 
 struct LinearRow {
-  std::vector<double> terms;  // One a cost, 0 or more; their sum is positive.
-  double measured = 0;        // Above 0.
+  std::vector<double> terms;   // One a cost, 0 or more; their sum is positive.
+  double measured = 0;         // Above 0.
   std::vector<size_t> levels;  // That it belongs to.
 };
 

@@ -17,8 +17,7 @@ std::vector<LinearRow> Rows(bool with_outliers) {
     row.terms = {size(random), size(random)};
     const bool second = i % 2 == 1;
     row.levels = {0, second ? 2u : 1u};
-    row.measured =
-        1.2 * row.terms[0] + (second ? 1.5 : 1.0) * row.terms[1];
+    row.measured = 1.2 * row.terms[0] + (second ? 1.5 : 1.0) * row.terms[1];
     if (with_outliers && i % 20 == 0) row.measured *= 3;
     rows.push_back(row);
   }
@@ -41,8 +40,8 @@ TEST(LinearFit, FindsWhatRowsWereMadeFrom) {
 TEST(LinearFit, PriorsBoundsAndSigmasHold) {
   const std::vector<LinearRow> rows = Rows(false);
   // A strong ridge leaves all at the prior; no sigma leaves one there.
-  const auto held = FitLinear(rows, {{"a", 0.5}, {"b", 0.5}}, {1, 1, 1},
-                              {.ridge = 1e3});
+  const auto held =
+      FitLinear(rows, {{"a", 0.5}, {"b", 0.5}}, {1, 1, 1}, {.ridge = 1e3});
   ASSERT_TRUE(held.ok());
   EXPECT_NEAR((*held)[0][0], 1, 1e-3);
   const auto fixed =
@@ -62,8 +61,8 @@ TEST(LinearFit, PriorsBoundsAndSigmasHold) {
 }
 
 TEST(LinearFit, PredictionIsTheProductOverLevels) {
-  EXPECT_DOUBLE_EQ(
-      PredictLinear({{2, 3}, 1, {0, 1}}, {{1.5, 1}, {2, 0.5}}), 2 * 3 + 1.5);
+  EXPECT_DOUBLE_EQ(PredictLinear({{2, 3}, 1, {0, 1}}, {{1.5, 1}, {2, 0.5}}),
+                   2 * 3 + 1.5);
 }
 
 }  // namespace

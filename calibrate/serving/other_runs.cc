@@ -45,9 +45,8 @@ const ServedTarget* Get(const MaybeTarget& target) {
 
 // Keys and values of one prompt, from each rank over its own network card.
 Seconds SendTime(const ServedTarget& served, int64_t tokens) {
-  const model::RequestCache cache(served.target.graph(),
-                                  served.target.layout(), 0,
-                                  served.target.formats(), nullptr);
+  const model::RequestCache cache(served.target.graph(), served.target.layout(),
+                                  0, served.target.formats(), nullptr);
   const model::Link* link =
       served.target.view().fabric.FindLink(model::LinkTier::kRdma);
   if (link == nullptr) return Seconds::Zero();
@@ -59,11 +58,12 @@ Seconds SendTime(const ServedTarget& served, int64_t tokens) {
 
 StaticCosts StaticCostsOf(const ServingRow& row) {
   if (absl::StrContains(row.source, "splitwise")) {
-    return {Milliseconds(0.24), Milliseconds(0.46)};
+    return {1.2, Milliseconds(0.24), Milliseconds(0.46)};
   }
-  if (row.engine == "vLLM") return {Microseconds(100), Milliseconds(0.1)};
-  if (row.engine == "TensorRT-LLM") return {Microseconds(70), Seconds::Zero()};
-  return {Milliseconds(0.6), Milliseconds(0.46)};  // DeepSpeed.
+  if (row.engine == "vLLM") return {1.12, Microseconds(85), Milliseconds(0.1)};
+  if (row.engine == "TensorRT-LLM")
+    return {1, Microseconds(70), Seconds::Zero()};
+  return {1, Milliseconds(0.6), Milliseconds(0.46)};  // DeepSpeed.
 }
 
 std::optional<OtherPrediction> OtherRuns::StaticBatch(const ServingRow& row) {
@@ -83,12 +83,13 @@ std::optional<OtherPrediction> OtherRuns::StaticBatch(const ServingRow& row) {
       static_cast<double>(batch) / static_cast<double>(running);
   const double layers = LayersOf(*served);
   const Seconds decode =
-      Max(TimeOf(*served, {Role::kDecode, running, 1, input + output / 2 - 1}),
+      Max(costs.kernels * TimeOf(*served, {Role::kDecode, running, 1,
+                                           input + output / 2 - 1}),
           layers * costs.layer) +
       static_cast<double>(running) * costs.sequence;
   const int64_t together = std::max<int64_t>(1, kPassTokens / input);
-  const double passes = std::ceil(static_cast<double>(running) /
-                                  static_cast<double>(together));
+  const double passes =
+      std::ceil(static_cast<double>(running) / static_cast<double>(together));
   const int64_t in_pass = std::min(running, together);
   const double whole =
       static_cast<double>(running) / static_cast<double>(in_pass);
@@ -126,8 +127,8 @@ std::optional<OtherPrediction> OtherRuns::Disaggregated(const ServingRow& row) {
   const double servers = static_cast<double>(row.prefill.workers * ranks);
   const auto output = static_cast<double>(load.shape.output_tokens);
   const Seconds request = alone + output * tpot;
-  const double busy = std::min(
-      kMostUtilization, row.in_flight() / servers * (alone / request));
+  const double busy =
+      std::min(kMostUtilization, row.in_flight() / servers * (alone / request));
   const model::FirstTokenCosts costs =
       model::DefaultServingConstants(decode->target.view().stack.spec());
   const Seconds queue =

@@ -1,5 +1,5 @@
-// Runs that are not aggregated at a fixed concurrency: static batches, and pools
-// that compute prompts and pools that decode.
+// Runs that are not aggregated at a fixed concurrency: static batches, and
+// pools that compute prompts and pools that decode.
 #pragma once
 
 #include <optional>
@@ -13,9 +13,10 @@
 namespace mansard::calibrate {
 
 // What the software of a static batch's day adds (Mansard design, end to end
-// §2, which has it from these rows): to a decode pass for each sequence, and the
-// least time of each layer of a pass where no graph is captured.
+// §2, which has it from these rows): to a decode pass for each sequence, and
+// the least time of each layer of a pass where no graph is captured.
 struct StaticCosts {
+  double kernels = 1;  // Of the time of kernels.
   model::Seconds sequence;
   model::Seconds layer;
 };
@@ -37,7 +38,7 @@ class OtherRuns {
 
   // All requests begin together, no others come:
   //   latency = waves (Ps + (o - 1) Ds),  waves = b / min(b, what fits)
-  //   Ds = max(decode pass, layers layer) + b sequence
+  //   Ds = max(kernels decode pass, layers layer) + b sequence
   //   Ps = max(prompts of all in passes of 8192 tokens, layers layer passes)
   // On kernels without an engine's costs, which are of later years. Empty: no
   // batch, no target, or a time that is none.

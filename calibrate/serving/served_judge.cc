@@ -77,14 +77,12 @@ ServedPrediction PredictionOf(const ServedRun& run,
   const model::ServedTimes floor = FloorOf(run);
   const model::ServedTimes roofline = RooflineOf(run);
   const auto at = static_cast<size_t>(prediction.situation);
-  prediction.tpot = RangeAround(*times.values.time_per_output_token,
-                                *floor.values.time_per_output_token,
-                                *roofline.values.time_per_output_token,
-                                costs.tpot_ranges[at]);
-  prediction.ttft = RangeAround(*times.values.time_to_first_token,
-                                *floor.values.time_to_first_token,
-                                *roofline.values.time_to_first_token,
-                                costs.ttft_ranges[at]);
+  prediction.tpot = RangeAround(
+      *times.values.time_per_output_token, *floor.values.time_per_output_token,
+      *roofline.values.time_per_output_token, costs.tpot_ranges[at]);
+  prediction.ttft = RangeAround(
+      *times.values.time_to_first_token, *floor.values.time_to_first_token,
+      *roofline.values.time_to_first_token, costs.ttft_ranges[at]);
   prediction.stack = stack.id;
   prediction.parts =
       PartsText(PassesOf(run.parts, costs.costs), times.first_token);
@@ -269,8 +267,8 @@ std::vector<Judgement> JudgeServed(const std::vector<ServingRow>& rows,
     const Judging judging(rows, answers, options, {tpot});
     judging.Add(
         options.judge.all_rows ? "core runs" : "core runs that no fit saw",
-        [&](size_t i) { return judging.IsCore(i); },
-        tpot ? kTpotAim : kTtftAim, judgements);
+        [&](size_t i) { return judging.IsCore(i); }, tpot ? kTpotAim : kTtftAim,
+        judgements);
     const std::pair<const char*, RowStanding> apart[] = {
         {"Qwen3-235B and Llama-3.1-8B, never fitted", RowStanding::kGap},
         {"drafts suspected", RowStanding::kDraftsSuspected}};
@@ -298,10 +296,10 @@ std::vector<Judgement> JudgeServed(const std::vector<ServingRow>& rows,
 absl::StatusOr<std::string> WithServedPredictions(
     absl::string_view csv, const std::vector<ServedAnswer>& answers) {
   CsvReader reader(csv);
-  std::string out = absl::StrCat(
-      reader.line_text(),
-      ",tpot_predicted_ms,tpot_p10_ms,tpot_p90_ms,tpot_floor_ms,"
-      "ttft_predicted_ms,ttft_p10_ms,ttft_p90_ms,ttft_floor_ms\n");
+  std::string out =
+      absl::StrCat(reader.line_text(),
+                   ",tpot_predicted_ms,tpot_p10_ms,tpot_p90_ms,tpot_floor_ms,"
+                   "ttft_predicted_ms,ttft_p10_ms,ttft_p90_ms,ttft_floor_ms\n");
   std::vector<std::string> cells;
   for (size_t row = 0;; ++row) {
     ASSIGN_OR_RETURN(const bool more, reader.Next(cells));

@@ -77,17 +77,17 @@ ServedParts PartsOfRun(const ServedTarget& served, const ServingRow& row,
   parts.data_ranks = layout.data();
   parts.requests_that_fit = served.RequestsThatFit(context);
   parts.batch = std::max(
-      1.0, std::floor(std::min(
-               {load.concurrency, parts.requests_that_fit,
-                static_cast<double>(served.limits.max_sequences) *
-                    parts.data_ranks})));
+      1.0,
+      std::floor(std::min({load.concurrency, parts.requests_that_fit,
+                           static_cast<double>(served.limits.max_sequences) *
+                               parts.data_ranks})));
   parts.layers = static_cast<double>(graph.layer_kind_indexes.size());
   const auto batch = static_cast<int64_t>(parts.batch);
   const model::PromptChunks chunks =
       model::ChunksOf(load.shape, served.limits.max_batched_tokens);
   parts.prompt_passes = static_cast<double>(chunks.passes);
-  parts.prompts_a_pass = static_cast<double>(
-      served.limits.max_batched_tokens / load.shape.computed_tokens());
+  parts.prompts_a_pass = static_cast<double>(served.limits.max_batched_tokens /
+                                             load.shape.computed_tokens());
   parts.prefill_first = IsPrefillFirst(row);
   const Run run(served, ops);
   parts.decode = run.Time(batch, context, nullptr);

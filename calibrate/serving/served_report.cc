@@ -47,8 +47,8 @@ class Report {
                                                 : "Time to the first token",
                       "\n\n", kHead);
       for (const Line& line : Lines()) Append(line, time, text);
-      absl::StrAppend(&text, "\nBy slice, of configurations that no fit saw:\n\n",
-                      kHead);
+      absl::StrAppend(
+          &text, "\nBy slice, of configurations that no fit saw:\n\n", kHead);
       for (const Line& line : Slices()) Append(line, time, text);
     }
     return text;
@@ -65,9 +65,8 @@ class Report {
   std::vector<Line> Lines() const {
     const Counts core = [this](size_t run) { return IsCore(run); };
     const auto stands = [this](RowStanding wanted) -> Counts {
-      return [this, wanted](size_t run) {
-        return runs_[run].standing == wanted;
-      };
+      return
+          [this, wanted](size_t run) { return runs_[run].standing == wanted; };
     };
     const Counts unflagged = [this](size_t run) {
       const RowStanding standing = runs_[run].standing;
@@ -78,24 +77,44 @@ class Report {
       return validation_.has_factor[run];
     };
     return {
-        {"configuration of a known model", &validation_.configuration, core,
-         {6, 9}, {20, 24}},
+        {"configuration of a known model",
+         &validation_.configuration,
+         core,
+         {6, 9},
+         {20, 24}},
         {"model never fitted", &validation_.model, core, {9, 11}, {24, 28}},
         {"device never fitted", &validation_.device, core, {10, 13}, {}},
         {"three runs of the deployment, model never fitted",
-         &validation_.three_rows, with_factor, {4, 6}, {12, 20}},
+         &validation_.three_rows,
+         with_factor,
+         {4, 6},
+         {12, 20}},
         {"nothing fitted to runs", &validation_.unfitted, core, {}, {}},
-        {"fitted to all of them (in sample)", &validation_.in_sample, core, {},
+        {"fitted to all of them (in sample)",
+         &validation_.in_sample,
+         core,
+         {},
          {}},
-        {"Qwen3-235B and Llama-3.1-8B, model never fitted", &validation_.model,
-         stands(RowStanding::kGap), {}, {}},
+        {"Qwen3-235B and Llama-3.1-8B, model never fitted",
+         &validation_.model,
+         stands(RowStanding::kGap),
+         {},
+         {}},
         {"drafts suspected, configuration never fitted",
-         &validation_.configuration, stands(RowStanding::kDraftsSuspected),
-         {}, {}},
+         &validation_.configuration,
+         stands(RowStanding::kDraftsSuspected),
+         {},
+         {}},
         {"all unflagged runs, configuration never fitted",
-         &validation_.configuration, unflagged, {}, {}},
-        {"all unflagged runs, model never fitted", &validation_.model,
-         unflagged, {}, {}},
+         &validation_.configuration,
+         unflagged,
+         {},
+         {}},
+        {"all unflagged runs, model never fitted",
+         &validation_.model,
+         unflagged,
+         {},
+         {}},
     };
   }
 
@@ -128,11 +147,13 @@ class Report {
         if (run.IsCore()) names.insert(label(run));
       }
       for (const std::string& name : names) {
-        lines.push_back({name, &validation_.configuration,
+        lines.push_back({name,
+                         &validation_.configuration,
                          [this, label, name](size_t run) {
                            return IsCore(run) && label(runs_[run]) == name;
                          },
-                         {}, {}});
+                         {},
+                         {}});
       }
     }
     return lines;
@@ -156,7 +177,8 @@ class Report {
     double rows = 0;
     for (size_t i = 0; i < runs_.size(); ++i) {
       const bool tpot = time == ServedTime::kTpot;
-      const double measured = tpot ? runs_[i].row->tpot_ms : runs_[i].row->ttft_ms;
+      const double measured =
+          tpot ? runs_[i].row->tpot_ms : runs_[i].row->ttft_ms;
       if (!counts(i) || measured <= 0) continue;
       const RunPrediction& prediction = (*line.predictions)[i];
       const double ratio =
@@ -215,11 +237,11 @@ class Report {
         rows.size(), " rows; ", counting,
         " are aggregated and have a time per token, a precision and a batch or "
         "concurrency, ",
-        counting_unflagged, " of them without a flag.\n\n| rows | n |\n|---|--:|\n");
+        counting_unflagged,
+        " of them without a flag.\n\n| rows | n |\n|---|--:|\n");
     for (size_t i = 0; i < standings.size(); ++i) {
-      absl::StrAppend(&text, "| ",
-                      RowStandingText(static_cast<RowStanding>(i)), " | ",
-                      standings[i], " |\n");
+      absl::StrAppend(&text, "| ", RowStandingText(static_cast<RowStanding>(i)),
+                      " | ", standings[i], " |\n");
     }
     size_t slots = 0;
     size_t start_ups = 0;
@@ -228,10 +250,11 @@ class Report {
       if (runs_[i].slot_limited) ++slots;
       if (runs_[i].IsCore() && starts_up_[i]) ++start_ups;
     }
-    absl::StrAppend(&text, "| of core: limited by slots that no column names | ",
-                    slots, " |\n| of core: start-up in the time to the first "
-                           "token | ",
-                    start_ups, " |\n");
+    absl::StrAppend(
+        &text, "| of core: limited by slots that no column names | ", slots,
+        " |\n| of core: start-up in the time to the first "
+        "token | ",
+        start_ups, " |\n");
     return text;
   }
 
@@ -245,10 +268,9 @@ std::string OtherName(const ServingRow& row) {
   if (row.mode == ServingMode::kDisaggregated) {
     return absl::StrCat("pools of prompts and decodes, ", row.engine);
   }
-  return absl::StrCat("static batch, ", row.engine,
-                      absl::StrContains(row.source, "splitwise")
-                          ? " of Splitwise"
-                          : "");
+  return absl::StrCat(
+      "static batch, ", row.engine,
+      absl::StrContains(row.source, "splitwise") ? " of Splitwise" : "");
 }
 
 struct OtherErrors {
@@ -297,9 +319,8 @@ std::string OtherText(const std::vector<ServingRow>& rows,
       "token |\n|---|--:|--:|--:|--:|--:|--:|--:|--:|\n";
   for (auto& [name, errors] : by_name) {
     absl::StrAppendFormat(&text, "| %s | %d | %d | %s | %s | %s |\n", name,
-                          errors.rows, errors.answered,
-                          Figures(errors.latency), Figures(errors.tpot),
-                          Figures(errors.ttft));
+                          errors.rows, errors.answered, Figures(errors.latency),
+                          Figures(errors.tpot), Figures(errors.ttft));
   }
   return text;
 }

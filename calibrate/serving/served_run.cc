@@ -57,10 +57,10 @@ model::ServedTimes TimesWithoutCosts(const ServedRun& run,
 
 model::ServedTimes RooflineOf(const ServedRun& run) {
   const ServedParts& parts = run.parts;
-  return TimesWithoutCosts(
-      run, {parts.decode.roofline,
-            Max(model::Seconds::Zero(), parts.prompt.roofline),
-            parts.prompt_alone.roofline});
+  return TimesWithoutCosts(run,
+                           {parts.decode.roofline,
+                            Max(model::Seconds::Zero(), parts.prompt.roofline),
+                            parts.prompt_alone.roofline});
 }
 
 model::ServedTimes FloorOf(const ServedRun& run) {
@@ -73,8 +73,7 @@ model::ServedTimes FloorOf(const ServedRun& run) {
   return times;
 }
 
-model::ServedTimes TimesOfRun(const ServedRun& run,
-                              const model::OpCosts& costs,
+model::ServedTimes TimesOfRun(const ServedRun& run, const model::OpCosts& costs,
                               const model::FirstTokenCosts& first_token) {
   return model::TimesOf(FormOf(run, first_token), run.parts.batch,
                         run.load.concurrency, PassesOf(run.parts, costs));
@@ -87,8 +86,8 @@ std::vector<ServedRun> RunsOf(const std::vector<ServingRow>& rows,
   model::OpList ops;
   for (size_t i = 0; i < rows.size(); ++i) {
     const ServingRow& row = rows[i];
-    if (!row.CountsForCoverage() ||
-        row.load != LoadType::kFixedConcurrency || row.output_tokens < 2) {
+    if (!row.CountsForCoverage() || row.load != LoadType::kFixedConcurrency ||
+        row.output_tokens < 2) {
       continue;
     }
     const MaybeTarget& target = targets.TargetOf(row);

@@ -38,8 +38,7 @@ model::ServedForm FormOf(const ServedRun& run,
 model::ServedPassTimes PassesOf(const ServedParts& parts,
                                 const model::OpCosts& costs);
 // As served load is everywhere in the project.
-model::ServedTimes TimesOfRun(const ServedRun& run,
-                              const model::OpCosts& costs,
+model::ServedTimes TimesOfRun(const ServedRun& run, const model::OpCosts& costs,
                               const model::FirstTokenCosts& first_token);
 
 // The same of the plain roofline's passes, without costs.
@@ -57,8 +56,8 @@ std::vector<ServedRun> RunsOf(const std::vector<ServingRow>& rows,
 // adds; to the first token, by engine.
 model::EngineCosts UnfittedCosts(absl::string_view framework);
 
-// Whether the row's time to the first token is to be left out: see HoldsStartUp. Of
-// runs of unfitted targets.
+// Whether the row's time to the first token is to be left out: see
+// HoldsStartUp. Of runs of unfitted targets.
 bool StartsUp(const ServedRun& run);
 
 }  // namespace mansard::calibrate

@@ -91,10 +91,11 @@ const model::KernelStack& ServedBase(const model::HardwareProfile& profile) {
 
 std::vector<model::BoundFamily> ServedFamilies(
     const model::HardwareProfile& profile, absl::string_view framework) {
-  const Lines* lines = LinesOf(EngineId(framework),
-                               profile.device().spec().architecture);
+  const Lines* lines =
+      LinesOf(EngineId(framework), profile.device().spec().architecture);
   const auto nvlink = model::LinkTier::kNvlink;
-  if (lines == nullptr || profile.fabrics().front().FindLink(nvlink) == nullptr) {
+  if (lines == nullptr ||
+      profile.fabrics().front().FindLink(nvlink) == nullptr) {
     return {};
   }
   return {{"direct_all_reduce", "", std::string(model::LinkTierName(nvlink)),

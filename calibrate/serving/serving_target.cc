@@ -183,8 +183,7 @@ model::Bytes RoomOf(const model::Target& target, double memory_share) {
 
 }  // namespace
 
-ServedTarget::ServedTarget(model::Target made,
-                           const model::ServingLimits& with,
+ServedTarget::ServedTarget(model::Target made, const model::ServingLimits& with,
                            double memory_share,
                            std::shared_ptr<const model::KernelStack> own)
     : own_stack(std::move(own)),
@@ -266,8 +265,9 @@ MaybeTarget ServingTargets::Make(const ServingRow& row, RowPool pool) const {
                         : absl::StrCat(violations.all().front().field, " ",
                                        violations.all().front().description)};
   }
-  auto served = std::make_shared<ServedTarget>(*std::move(target),
-                                               LimitsOf(row), MemoryShareOf(row.engine), std::move(own));
+  auto served =
+      std::make_shared<ServedTarget>(*std::move(target), LimitsOf(row),
+                                     MemoryShareOf(row.engine), std::move(own));
   served->has_experts = has_experts;
   served->weight_bits =
       CostCaseOf(served->target.graph(), served->target.formats(), "")

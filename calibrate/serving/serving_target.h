@@ -33,7 +33,7 @@ struct ServedTarget {
   model::Target target;
   model::ServingLimits limits;
   bool has_experts = false;
-  int weight_bits = 16;  // As CostCase has them.
+  int weight_bits = 16;      // As CostCase has them.
   std::string architecture;  // Of the device: "blackwell".
 
  private:

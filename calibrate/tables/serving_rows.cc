@@ -112,11 +112,11 @@ absl::StatusOr<std::vector<ServingRow>> ReadServingRows(absl::string_view csv) {
     const std::optional<ServingMode> mode =
         ModeNamed(table.text("serving_mode"));
     if (!mode.has_value()) {
-      return absl::InvalidArgumentError(absl::StrCat(
-          "row ", table.row(), ": serving_mode is \"",
-          table.text("serving_mode"),
-          "\"; allowed: aggregated, disaggregated, prefill_only, "
-          "decode_only"));
+      return absl::InvalidArgumentError(
+          absl::StrCat("row ", table.row(), ": serving_mode is \"",
+                       table.text("serving_mode"),
+                       "\"; allowed: aggregated, disaggregated, prefill_only, "
+                       "decode_only"));
     }
     rows.push_back(RowOf(table, *mode));
   }

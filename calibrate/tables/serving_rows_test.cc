@@ -22,16 +22,25 @@ constexpr char kHeader[] =
 // A row as fields that differ from a sound one.
 std::string Line(const std::map<std::string, std::string>& fields) {
   std::map<std::string, std::string> cells = {
-      {"device", "H200_SXM"},    {"n_gpus", "8"},
-      {"model", "Llama-3.1-70B"}, {"precision", "fp8"},
+      {"device", "H200_SXM"},
+      {"n_gpus", "8"},
+      {"model", "Llama-3.1-70B"},
+      {"precision", "fp8"},
       {"serving_mode", "aggregated"},
-      {"tp", "8"},               {"pp", "1"},
-      {"dp", "1"},               {"ep", "1"},
-      {"moe_tp", "8"},           {"isl", "1024"},
-      {"osl", "1024"},           {"batch", "16"},
-      {"concurrency", "16"},     {"ttft_ms", "100"},
-      {"tpot_ms", "10"},         {"load_type", "fixed_concurrency_online"},
-      {"framework", "vLLM"},     {"framework_version", "0.12.0"},
+      {"tp", "8"},
+      {"pp", "1"},
+      {"dp", "1"},
+      {"ep", "1"},
+      {"moe_tp", "8"},
+      {"isl", "1024"},
+      {"osl", "1024"},
+      {"batch", "16"},
+      {"concurrency", "16"},
+      {"ttft_ms", "100"},
+      {"tpot_ms", "10"},
+      {"load_type", "fixed_concurrency_online"},
+      {"framework", "vLLM"},
+      {"framework_version", "0.12.0"},
       {"source", "a/b@12345678:c.csv"}};
   for (const auto& [name, value] : fields) cells[name] = value;
   std::string line;
@@ -56,12 +65,16 @@ std::vector<ServingRow> Read(const std::vector<std::string>& lines) {
 }
 
 TEST(ServingRows, ColumnsAreRead) {
-  const std::vector<ServingRow> rows = Read(
-      {Line({{"request_rate_rps", "2.5"}, {"request_latency_ms", "900"}}),
-       Line({{"serving_mode", "disaggregated"}, {"tp", ""}, {"dp", ""},
-             {"prefill_workers", "3"}, {"prefill_tp", "4"},
-             {"decode_workers", "2"}, {"decode_tp", "8"},
-             {"decode_ep", "8"}})});
+  const std::vector<ServingRow> rows =
+      Read({Line({{"request_rate_rps", "2.5"}, {"request_latency_ms", "900"}}),
+            Line({{"serving_mode", "disaggregated"},
+                  {"tp", ""},
+                  {"dp", ""},
+                  {"prefill_workers", "3"},
+                  {"prefill_tp", "4"},
+                  {"decode_workers", "2"},
+                  {"decode_tp", "8"},
+                  {"decode_ep", "8"}})});
   ASSERT_EQ(rows.size(), 2u);
   EXPECT_EQ(rows[0].row, 0u);
   EXPECT_EQ(rows[0].layout.tensor, 8);
@@ -110,27 +123,37 @@ TEST(ServingRules, StandingsByColumns) {
   };
   const std::vector<Case> cases = {
       {"sound", {}, RowStanding::kCore},
-      {"flag", {{"quality_flag", "repeat_spread_50pct"}},
+      {"flag",
+       {{"quality_flag", "repeat_spread_50pct"}},
        RowStanding::kFlagged},
-      {"another load", {{"load_type", "static_batch_offline"}},
+      {"another load",
+       {{"load_type", "static_batch_offline"}},
        RowStanding::kOtherKind},
       {"one token", {{"osl", "1"}}, RowStanding::kOtherKind},
       {"gap", {{"model", "Qwen3-235B-A22B"}}, RowStanding::kGap},
       {"gap", {{"model", "Llama-3.1-8B"}}, RowStanding::kGap},
       {"drafts",
-       {{"model", "DeepSeek-V3"}, {"framework", "TensorRT-LLM"},
+       {{"model", "DeepSeek-V3"},
+        {"framework", "TensorRT-LLM"},
         {"framework_version", "1.2.0rc6.post3"}},
        RowStanding::kDraftsSuspected},
       {"its neighbour",
-       {{"model", "DeepSeek-V3"}, {"framework", "TensorRT-LLM"},
+       {{"model", "DeepSeek-V3"},
+        {"framework", "TensorRT-LLM"},
         {"framework_version", "1.2.0rc6.post2"}},
        RowStanding::kCore},
       {"flattened",
-       {{"model", "DeepSeek-R1"}, {"tp", "1"}, {"dp", "64"}, {"ep", "8"},
+       {{"model", "DeepSeek-R1"},
+        {"tp", "1"},
+        {"dp", "64"},
+        {"ep", "8"},
         {"moe_tp", "8"}},
        RowStanding::kFlattened},
       {"no data ranks to flatten",
-       {{"model", "DeepSeek-R1"}, {"tp", "1"}, {"dp", "8"}, {"ep", "8"},
+       {{"model", "DeepSeek-R1"},
+        {"tp", "1"},
+        {"dp", "8"},
+        {"ep", "8"},
         {"moe_tp", "1"}},
        RowStanding::kCore},
   };

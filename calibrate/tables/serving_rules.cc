@@ -35,9 +35,9 @@ bool DraftsSuspected(const ServingRow& row) {
 using RunKey = std::tuple<std::string, std::string, std::string, std::string,
                           double, double, double, double, double>;
 RunKey KeyOf(const ServingRow& row) {
-  return {row.device,        ModelFamily(row),  row.precision,
-          row.engine,        row.input_tokens,  row.output_tokens,
-          row.in_flight(),   row.ttft_ms,       row.tpot_ms};
+  return {row.device,      ModelFamily(row), row.precision,
+          row.engine,      row.input_tokens, row.output_tokens,
+          row.in_flight(), row.ttft_ms,      row.tpot_ms};
 }
 
 // By what the row alone says.

@@ -154,8 +154,9 @@ void Target::Choose() {
   }
   if (stack_->spec().engine_costs.has_value()) {
     KernelStackSpec changed = stack_->spec();
-    changed.engine_costs = CostsFor(
-        *changed.engine_costs, CostCaseOf(*graph_, formats_, spec_.engine_version));
+    changed.engine_costs =
+        CostsFor(*changed.engine_costs,
+                 CostCaseOf(*graph_, formats_, spec_.engine_version));
     Violations none;  // Products of legal ratios may be too large: then as is.
     std::optional<KernelStack> made =
         KernelStack::Create(std::move(changed), none);

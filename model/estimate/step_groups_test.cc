@@ -11,7 +11,6 @@
 namespace mansard::model {
 namespace {
 
-
 Target TargetOn(const ShippedData& data, const KernelStack& stack,
                 const std::string& version) {
   TargetSpec spec;
@@ -45,9 +44,9 @@ TEST(StepGroups, CostsInTheStackAreThoseOverTheGroups) {
   ASSERT_TRUE(costly.has_value());
 
   const Target without = TargetOn(*data, plain, "");
-  const auto pass = ForwardPass::Create({{Role::kPrefill, 1, 1000, 0},
-                                         {Role::kDecode, 16, 1, 2000}},
-                                        1 << 20, violations);
+  const auto pass = ForwardPass::Create(
+      {{Role::kPrefill, 1, 1000, 0}, {Role::kDecode, 16, 1, 2000}}, 1 << 20,
+      violations);
   ASSERT_TRUE(pass.has_value());
   OpList ops;
   StepTimer timer;
@@ -75,8 +74,8 @@ TEST(StepGroups, CostsInTheStackAreThoseOverTheGroups) {
 TEST(StepGroups, SizesTellWideFromNarrow) {
   EXPECT_EQ(OpGroupOf(GemmOp({512, 64, 64}, false)), OpGroup::kGemm);
   EXPECT_EQ(OpGroupOf(GemmOp({513, 64, 64}, false)), OpGroup::kWideGemm);
-  GroupedGemmShape shape{.rows = 64, .distinct_experts = 4, .experts = 4,
-                         .n = 64, .k = 64};
+  GroupedGemmShape shape{
+      .rows = 64, .distinct_experts = 4, .experts = 4, .n = 64, .k = 64};
   EXPECT_EQ(OpGroupOf(GroupedGemmOp(shape, 64)), OpGroup::kExperts);
   shape.rows = 65;
   EXPECT_EQ(OpGroupOf(GroupedGemmOp(shape, 65)), OpGroup::kWideExperts);

@@ -134,8 +134,8 @@ void CheckEngineCosts(const EngineCosts& costs, Violations& violations) {
   const Violations::Scope scope(violations, "engine_costs");
   for (size_t i = 0; i < kOpGroupCount; ++i) {
     const OpCost& cost = costs.costs[i];
-    const std::string field = absl::StrCat(
-        "costs[\"", OpGroupName(static_cast<OpGroup>(i)), "\"]");
+    const std::string field =
+        absl::StrCat("costs[\"", OpGroupName(static_cast<OpGroup>(i)), "\"]");
     violations.CheckRange(absl::StrCat(field, ".factor_ratio"), cost.factor,
                           1 / OpCost::kMostFactor, OpCost::kMostFactor);
     violations.CheckRange(absl::StrCat(field, ".each_seconds"),

@@ -24,17 +24,17 @@ enum class OpGroup : uint8_t {
   // Products of experts, of few rows each and of more, and what lies between.
   kExperts,
   kWideExperts,
-  kRouting,          // Choice of experts, once a layer of them.
+  kRouting,  // Choice of experts, once a layer of them.
   kDecodeAttention,
   kPromptAttention,
-  kRecurrent,        // States and convolutions.
-  kIndex,            // Scores and choices of sparse attention's indexers.
+  kRecurrent,  // States and convolutions.
+  kIndex,      // Scores and choices of sparse attention's indexers.
   // Up to what engines have kernels of their own for, and beyond; exchanges of
   // tokens between experts' ranks.
   kCollective,
   kLargeCollective,
   kQuantize,
-  kElementwise,      // All others on the device.
+  kElementwise,  // All others on the device.
   kHost,
 };
 inline constexpr size_t kOpGroupCount = 14;

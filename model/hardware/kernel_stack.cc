@@ -209,8 +209,10 @@ void CheckHost(const HostCost& host, Violations& violations) {
   Violations::Scope scope(violations, "host");
   CheckNotNegative("step_seconds", host.step.value(), violations);
   CheckNotNegative("request_seconds", host.request.value(), violations);
-  CheckNotNegative("prefill_token_seconds", host.prefill_token.value(), violations);
-  CheckNotNegative("eager_launch_seconds", host.eager_launch.value(), violations);
+  CheckNotNegative("prefill_token_seconds", host.prefill_token.value(),
+                   violations);
+  CheckNotNegative("eager_launch_seconds", host.eager_launch.value(),
+                   violations);
 }
 
 void CheckFusion(const Fusion& fusion, Violations& violations) {

@@ -8,7 +8,7 @@
 namespace mansard::model {
 
 struct EmbeddedFile {
-  absl::string_view id;  // File name without extension.
+  absl::string_view id;    // File name without extension.
   absl::string_view wire;  // The message that the file is the text of.
 };
 

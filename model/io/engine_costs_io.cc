@@ -12,8 +12,8 @@ std::optional<size_t> GroupIndex(const std::string& name,
                                  Violations& violations) {
   const std::optional<OpGroup> group = ParseOpGroup(name);
   if (group.has_value()) return static_cast<size_t>(*group);
-  violations.Add("op_group", absl::StrCat("is \"", name,
-                                          "\", which is no group of ops"));
+  violations.Add("op_group",
+                 absl::StrCat("is \"", name, "\", which is no group of ops"));
   return std::nullopt;
 }
 
@@ -95,10 +95,9 @@ void RangesFromProto(const Repeated& proto, Ranges& ranges,
       known = true;
     }
     if (!known) {
-      violations.Add("situation",
-                     absl::StrCat("is \"", range.situation(),
-                                  "\"; allowed: known, new model, "
-                                  "new device"));
+      violations.Add("situation", absl::StrCat("is \"", range.situation(),
+                                               "\"; allowed: known, new model, "
+                                               "new device"));
     }
   }
 }

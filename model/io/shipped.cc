@@ -157,7 +157,8 @@ absl::Status AddData(const DataFiles& files, ShippedData& data) {
         }
         return Shared(ProfileFromProto(whole, id, data.fabrics, violations));
       });
-  const std::pair<const char*, const std::map<std::string, v1::HardwareProfile>*>
+  const std::pair<const char*,
+                  const std::map<std::string, v1::HardwareProfile>*>
       left_over[] = {{"stacks/", &stacks}, {"served/", &served}};
   for (const auto& [folder, more] : left_over) {
     for (const auto& [id, left] : *more) {

@@ -343,11 +343,10 @@ Parts KernelParts(const Op& op, const ResolvedHardware& hardware) {
 
 // The engine runs the kernels so much slower, or faster.
 void Scale(double factor, Parts& parts) {
-  for (Seconds* time :
-       {&parts.tensor, &parts.smem, &parts.chain, &parts.vector, &parts.sfu,
-        &parts.l2, &parts.hbm, &parts.link, &parts.network, &parts.launch,
-        &parts.sync, &parts.host, &parts.droop, &parts.l2_fix_up,
-        &parts.hbm_after}) {
+  for (Seconds* time : {&parts.tensor, &parts.smem, &parts.chain, &parts.vector,
+                        &parts.sfu, &parts.l2, &parts.hbm, &parts.link,
+                        &parts.network, &parts.launch, &parts.sync, &parts.host,
+                        &parts.droop, &parts.l2_fix_up, &parts.hbm_after}) {
     *time *= factor;
   }
 }
@@ -358,8 +357,7 @@ Parts PartsOf(const Op& op, const ResolvedHardware& hardware) {
   Parts parts = KernelParts(op, hardware);
   const auto& engine = hardware.view.stack.spec().engine_costs;
   if (engine.has_value()) {
-    const OpCost& cost =
-        engine->costs[static_cast<size_t>(OpGroupOf(op))];
+    const OpCost& cost = engine->costs[static_cast<size_t>(OpGroupOf(op))];
     Scale(cost.factor, parts);
     parts.host += cost.each;
   }

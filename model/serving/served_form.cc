@@ -13,12 +13,10 @@ FirstTokenParts FirstTokenOf(const ServedForm& form, double batch,
   const bool decodes = form.role == ServingRole::kAggregated;
   FirstTokenParts parts;
   parts.prompt = (steady * constants.prompt) * passes.prompt;
-  parts.wait =
-      (steady * constants.wait * rho / (1 - rho) / 2) * passes.prompt;
+  parts.wait = (steady * constants.wait * rho / (1 - rho) / 2) * passes.prompt;
   parts.queue =
       decodes ? (steady * constants.queue *
-                 std::max(0.0, concurrency / batch - 1) *
-                 form.output_tokens) *
+                 std::max(0.0, concurrency / batch - 1) * form.output_tokens) *
                     tpot
               : (steady * std::max(0.0, concurrency - 1)) * passes.prompt_alone;
   parts.burst = (form.burst_share * constants.burst *

@@ -44,7 +44,8 @@ bool ServedPasses::PromptsAreMixed() const {
          batches_.engine().scheduling() == Scheduling::kMixed;
 }
 
-RequestGroup ServedPasses::OnRanks(const PromptChunk& chunk, int64_t ranks) const {
+RequestGroup ServedPasses::OnRanks(const PromptChunk& chunk,
+                                   int64_t ranks) const {
   RequestGroup group = chunk.prompt;
   group.request_count = ranks;
   return group;

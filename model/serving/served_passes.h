@@ -26,9 +26,9 @@ struct PromptChunks {
 // it.
 PromptChunks ChunksOf(const RequestShape& shape, int64_t token_budget);
 
-// With data ranks each of them has a prompt of its own at the same time, as many
-// as there are requests: their time is shared. Batches are 1 or more. `batches`
-// outlives it.
+// With data ranks each of them has a prompt of its own at the same time, as
+// many as there are requests: their time is shared. Batches are 1 or more.
+// `batches` outlives it.
 class ServedPasses {
  public:
   ServedPasses(const DecodeBatches& batches, const RequestShape& shape,
