@@ -39,8 +39,9 @@ class Report {
     for (const ServedRun& run : runs) starts_up_.push_back(StartsUp(run));
   }
 
-  std::string Text(const std::vector<ServingRow>& rows) const {
-    std::string text = Counted(rows);
+  std::string Text(const std::vector<ServingRow>& rows,
+                   const model::ShippedData& data) const {
+    std::string text = Covered(rows, data) + Counted(rows);
     for (const ServedTime time : {ServedTime::kTpot, ServedTime::kTtft}) {
       absl::StrAppend(&text, "\n### ",
                       time == ServedTime::kTpot ? "Time per output token"
@@ -221,24 +222,38 @@ class Report {
         100 * Rooflines(time, counts).median, Held(line, time, counts));
   }
 
+  static std::string Covered(const std::vector<ServingRow>& rows,
+                             const model::ShippedData& data) {
+    ServingTargets targets(data, {.fitted = false});
+    std::array<size_t, 2> counting{};  // All, and without a flag.
+    std::array<size_t, 2> answered{};
+    for (const ServingRow& row : rows) {
+      if (!row.CountsForCoverage()) continue;
+      const bool has_answer =
+          !std::holds_alternative<NoTarget>(targets.TargetOf(row)) &&
+          (row.load == LoadType::kFixedConcurrency ||
+           row.load == LoadType::kStaticBatch);
+      for (const size_t of : {size_t{0}, size_t{1}}) {
+        if (of == 1 && !row.flag.empty()) continue;
+        ++counting[of];
+        answered[of] += has_answer ? 1 : 0;
+      }
+    }
+    return absl::StrFormat(
+        "Answered: %d of %d rows that are aggregated and have a time per "
+        "token, "
+        "a precision and a batch or concurrency; of those without a flag %d of "
+        "%d.\n\n",
+        answered[0], counting[0], answered[1], counting[1]);
+  }
+
   std::string Counted(const std::vector<ServingRow>& rows) const {
     std::array<size_t, kRowStandingCount> standings{};
     for (const RowStanding standing : StandingsOf(rows)) {
       ++standings[static_cast<size_t>(standing)];
     }
-    size_t counting = 0;
-    size_t counting_unflagged = 0;
-    for (const ServingRow& row : rows) {
-      if (!row.CountsForCoverage()) continue;
-      ++counting;
-      if (row.flag.empty()) ++counting_unflagged;
-    }
-    std::string text = absl::StrCat(
-        rows.size(), " rows; ", counting,
-        " are aggregated and have a time per token, a precision and a batch or "
-        "concurrency, ",
-        counting_unflagged,
-        " of them without a flag.\n\n| rows | n |\n|---|--:|\n");
+    std::string text =
+        absl::StrCat(rows.size(), " rows:\n\n| rows | n |\n|---|--:|\n");
     for (size_t i = 0; i < standings.size(); ++i) {
       absl::StrAppend(&text, "| ", RowStandingText(static_cast<RowStanding>(i)),
                       " | ", standings[i], " |\n");
@@ -332,7 +347,7 @@ absl::StatusOr<std::string> ServedReport(const std::vector<ServingRow>& rows,
   ServingTargets targets(data, {.fitted = false});
   const std::vector<ServedRun> runs = RunsOf(rows, targets);
   ASSIGN_OR_RETURN(const CrossValidation validation, CrossValidate(runs, {}));
-  return absl::StrCat(Report(runs, validation).Text(rows),
+  return absl::StrCat(Report(runs, validation).Text(rows, data),
                       OtherText(rows, data));
 }
 
