@@ -22,12 +22,13 @@ void CheckCount(absl::string_view field, int64_t count,
 void CheckEngineMemory(const EngineMemory& memory, Violations& violations) {
   CheckFraction("usable_ratio", memory.usable_fraction, violations);
   CheckNotNegative("framework_bytes", memory.framework.value(), violations);
-  CheckNotNegative("communication_bytes", memory.communication.value(), violations);
+  CheckNotNegative("communication_bytes", memory.communication.value(),
+                   violations);
   CheckCount("max_batched_token_count", memory.token_budget, violations);
   CheckCount("max_sequence_count", memory.sequence_limit, violations);
   CheckNotNegative("bytes_per_logit", memory.bytes_per_logit, violations);
   CheckNotNegative("fixed_workspace_bytes", memory.fixed_workspace.value(),
-             violations);
+                   violations);
   CheckCount("block_token_count", memory.block_tokens, violations);
   CheckCount("mxfp4_width_multiple", memory.mxfp4_width_multiple, violations);
 }

@@ -164,7 +164,7 @@ TEST_F(TiledStackTest, RefusesWhatDoesNotFit) {
       {[](v1::KernelStack& s) {
          s.mutable_families(0)->mutable_parameters(5)->set_value(1.5);
        },
-       "droop_ratio: is 1.5; must be 0 to 1"},
+       "droop_ratio: is 1.5; allowed: 0 to 1"},
       {[](v1::KernelStack& s) {
          s.mutable_families(0)->mutable_parameters()->RemoveLast();
        },

@@ -3,7 +3,6 @@
 #include "model/price/price.h"
 
 #include <cmath>
-#include <limits>
 
 #include "gtest/gtest.h"
 #include "tests/toy/toy_hardware.h"
@@ -59,24 +58,6 @@ TEST_F(PriceTest, ComputeBoundGemm) {
   EXPECT_NEAR(Us(time.busy[Resource::kHbm]), 3 * 8192.0 * 8192 * 2 / 1e12 * 1e6,
               1e-6);
   EXPECT_EQ(time.limiting, Resource::kTensor);
-}
-
-// Rates that are the largest number there is: times so small that their
-// reciprocal may be none. The largest stands alone.
-TEST_F(PriceTest, VanishingTimesStayNumbers) {
-  constexpr double kLargest = std::numeric_limits<double>::max();
-  ToyHardware toy;
-  toy.device.vector_rates[static_cast<size_t>(Format::kFp32)]->value =
-      FlopsPerSecond::Of(kLargest);
-  toy.stack.elementwise.l2_feed = BytesPerSecond::Of(kLargest);
-  toy.stack.elementwise.launch = Seconds::Zero();
-  // One add; half a byte in, half a byte out.
-  const OpTime time = PriceOn(AddOp({1, 1, Format::kInt4}), toy);
-  EXPECT_GT(time.busy[Resource::kVector], Seconds::Zero());
-  EXPECT_GT(time.busy[Resource::kL2], Seconds::Zero());
-  EXPECT_EQ(time.estimate, time.overlapped);
-  EXPECT_GT(time.serial, time.estimate);
-  for (const Seconds part : time.attributed) EXPECT_EQ(part, Seconds::Zero());
 }
 
 TEST_F(PriceTest, SmallActivationsStayInL2) {
