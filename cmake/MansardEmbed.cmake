@@ -1,7 +1,7 @@
 # mansard_embed(<output> FUNCTION <name> INCLUDE <header> MESSAGE <message>
 #               FILES <file>...)
 # Compiles data files of catalog.proto into the binary, so that it runs from
-# anywhere: in the wire format, which is read ten times as fast as text.
+# anywhere: in the wire format, so that no start parses text.
 set(MANSARD_EMBED_SCRIPT ${CMAKE_CURRENT_LIST_DIR}/embed_files.cmake)
 function(mansard_embed output)
   cmake_parse_arguments(A "" "FUNCTION;INCLUDE;MESSAGE" "FILES" ${ARGN})

@@ -19,6 +19,7 @@ readonly build_packages=(
   libgrpc++-dev
   libnlopt-cxx-dev
   libprotobuf-dev
+  libsqlite3-dev
   ninja-build
   pkg-config
   prometheus-cpp-dev

@@ -3,7 +3,14 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <string>
+
+#include "absl/strings/match.h"
+#include "absl/strings/string_view.h"
+#include "absl/strings/strip.h"
+#include "server/catalog/catalog.h"
+#include "server/catalog/resource_name.h"
 
 namespace mansard::server {
 namespace {
@@ -20,6 +27,9 @@ constexpr int64_t kInlineBytesPerCost = 50;
 constexpr int64_t kGraphCost = 4;     // To copy one of a page.
 constexpr int64_t kProfileCost = 17;  // The same.
 constexpr int64_t kDefaultPageSize = 50;
+constexpr int64_t kRecommendCost = 50;
+constexpr int64_t kCapacityCost = 100;
+constexpr int64_t kStepsPerCost = 4;
 
 CallClass OfCost(int64_t cost) {
   return cost > kMaxHotCost ? CallClass::kHeavy : CallClass::kHot;
@@ -42,7 +52,28 @@ int64_t InlineCost(const v1::Target& target) {
   return static_cast<int64_t>(bytes) / kInlineBytesPerCost;
 }
 
-int64_t CostOf(const v1::EstimateRequest& request) {
+// Targets of engines, of one state that is taken once one is asked for.
+class EngineTargets {
+ public:
+  explicit EngineTargets(const Catalog* catalog) : catalog_(catalog) {}
+
+  const v1::Target& TargetOf(const v1::EstimateRequest& request) {
+    const bool named = request.subject_case() == v1::EstimateRequest::kEngine;
+    if (!named || catalog_ == nullptr) return request.target();
+    if (state_ == nullptr) state_ = catalog_->state();
+    const auto found = state_->engines.find(
+        request.engine().substr(request.engine().find('/') + 1));
+    return found == state_->engines.end() ? request.target()
+                                          : found->second->proto.target();
+  }
+
+ private:
+  const Catalog* catalog_;
+  std::shared_ptr<const CatalogState> state_;
+};
+
+int64_t CostOf(const v1::EstimateRequest& request, EngineTargets& engines) {
+  const v1::Target& target = engines.TargetOf(request);
   const int64_t groups = request.forward_pass().groups_size();
   int64_t cost = kEstimateCost + groups * kGroupCost;
   if (AsksFor("estimate.ops", request.read_mask())) {
@@ -54,14 +85,30 @@ int64_t CostOf(const v1::EstimateRequest& request) {
     if (AsksFor(part, request.read_mask())) cost += kMaxHotCost;
   }
   // Each stage is timed alone, and its memory counted.
-  const int64_t stages = request.target().parallelism().pipeline_size();
+  const int64_t stages = target.parallelism().pipeline_size();
   if (stages > 1) cost += stages * 2 * (kEstimateCost + groups * kGroupCost);
   // Sent layer by layer, once more.
-  if (request.target().kv_transfer().layer_wise()) {
+  if (target.kv_transfer().layer_wise()) {
     cost +=
         std::max(stages, int64_t{1}) * (kEstimateCost + groups * kGroupCost);
   }
-  return cost + InlineCost(request.target());
+  return cost + InlineCost(target);
+}
+
+// How many times as long as with curves a pass of the engine takes to time.
+int64_t PassFactor(const std::string& engine, bool drafts,
+                   const CatalogState& state) {
+  constexpr int64_t kLowered = 100;
+  absl::string_view id = engine;
+  absl::ConsumePrefix(&id, kEngines);
+  absl::ConsumePrefix(&id, "/");
+  const auto found = state.engines.find(std::string(id));
+  if (found == state.engines.end() || found->second->broken()) return 1;
+  const EngineEntry& entry = *found->second;
+  const bool curves =
+      entry.has_curves &&
+      !(drafts && entry.resolved->graph.draft_modules.value_or(0) > 0);
+  return curves ? 1 : kLowered;
 }
 
 int64_t EntriesOf(int32_t page_size) {
@@ -80,14 +127,17 @@ const char* CallClassName(CallClass call_class) {
   return "";
 }
 
-CallClass ClassOf(const v1::EstimateRequest& request) {
-  return OfCost(CostOf(request));
+CallClass ClassOf(const v1::EstimateRequest& request, const Catalog* catalog) {
+  EngineTargets engines(catalog);
+  return OfCost(CostOf(request, engines));
 }
 
-CallClass ClassOf(const v1::BatchEstimateRequest& request) {
+CallClass ClassOf(const v1::BatchEstimateRequest& request,
+                  const Catalog* catalog) {
+  EngineTargets engines(catalog);
   int64_t cost = 0;
   for (const v1::EstimateRequest& one : request.requests()) {
-    cost += CostOf(one);
+    cost += CostOf(one, engines);
     if (cost > kMaxHotCost) break;
   }
   return OfCost(cost);
@@ -105,6 +155,47 @@ CallClass ClassOf(const v1::ListModelGraphsRequest& request) {
 
 CallClass ClassOf(const v1::ListHardwareProfilesRequest& request) {
   return OfCost(kProfileCost * EntriesOf(request.page_size()));
+}
+
+CallClass ClassOf(const v1::RecommendBatchSizeRequest& request,
+                  const CatalogState& state) {
+  return OfCost(kRecommendCost * PassFactor(request.engine(),
+                                            request.draft_token_count() > 0,
+                                            state));
+}
+
+CallClass ClassOf(const v1::PredictLatenciesRequest& request,
+                  const CatalogState& state) {
+  int64_t cost = 0;
+  for (const v1::LatencyQuery& query : request.queries()) {
+    cost += PassFactor(query.engine(), query.draft_token_count() > 0, state);
+  }
+  return OfCost(cost);
+}
+
+CallClass ClassOf(const v1::PredictStepsRequest& request,
+                  const CatalogState& state) {
+  const int64_t rows = std::max({request.decode_request_counts_size(),
+                                 request.prefill_request_counts_size(), 1});
+  return OfCost(rows * PassFactor(request.engine(), false, state) /
+                kStepsPerCost);
+}
+
+CallClass ClassOf(const v1::FindEngineCapacityRequest& request,
+                  const CatalogState& state) {
+  return OfCost(kCapacityCost * PassFactor(request.engine(),
+                                           request.draft_token_count() > 0,
+                                           state));
+}
+
+CallClass ClassOf(const v1::GetModelGraphRequest& request) {
+  return absl::StrContains(request.name(), '@') ? CallClass::kHeavy
+                                                : CallClass::kHot;
+}
+
+CallClass ClassOf(const v1::GetHardwareProfileRequest& request) {
+  return absl::StrContains(request.name(), '@') ? CallClass::kHeavy
+                                                : CallClass::kHot;
 }
 
 }  // namespace mansard::server

@@ -3,6 +3,8 @@
 
 #include "mansard/v1/catalog_service.pb.h"
 #include "mansard/v1/estimation_service.pb.h"
+#include "mansard/v1/scheduling_service.pb.h"
+#include "server/catalog/state.h"
 
 namespace mansard::server {
 
@@ -13,11 +15,30 @@ inline constexpr int kCallClassCount = 2;
 // "hot", "heavy".
 const char* CallClassName(CallClass call_class);
 
+class Catalog;
+
 // By how much the request asks for, at a glance: nothing in it is checked yet.
-CallClass ClassOf(const v1::EstimateRequest& request);
-CallClass ClassOf(const v1::BatchEstimateRequest& request);
+// `catalog` says how engines are laid out; without it they are taken to have
+// no pipeline.
+CallClass ClassOf(const v1::EstimateRequest& request,
+                  const Catalog* catalog = nullptr);
+CallClass ClassOf(const v1::BatchEstimateRequest& request,
+                  const Catalog* catalog = nullptr);
 CallClass ClassOf(const v1::EstimateKernelRequest& request);
 CallClass ClassOf(const v1::ListModelGraphsRequest& request);
 CallClass ClassOf(const v1::ListHardwareProfilesRequest& request);
+// Of engines that have curves for their passes, or not: the state's. One that
+// is not there costs nothing.
+CallClass ClassOf(const v1::RecommendBatchSizeRequest& request,
+                  const CatalogState& state);
+CallClass ClassOf(const v1::PredictLatenciesRequest& request,
+                  const CatalogState& state);
+CallClass ClassOf(const v1::PredictStepsRequest& request,
+                  const CatalogState& state);
+CallClass ClassOf(const v1::FindEngineCapacityRequest& request,
+                  const CatalogState& state);
+// Earlier revisions are on disk.
+CallClass ClassOf(const v1::GetModelGraphRequest& request);
+CallClass ClassOf(const v1::GetHardwareProfileRequest& request);
 
 }  // namespace mansard::server

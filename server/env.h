@@ -3,30 +3,34 @@
 
 #include <atomic>
 #include <memory>
+#include <utility>
 
-#include "server/catalog/snapshot.h"
-#include "server/handlers/targets.h"
+#include "server/catalog/catalog.h"
 #include "server/heavy_pool.h"
 #include "server/log.h"
 #include "server/metrics.h"
+#include "server/open_streams.h"
 
 namespace mansard::server {
 
 struct ServerEnv {
   Logger logger;
-  std::shared_ptr<const Snapshot> snapshot;
-  // Of this snapshot.
-  TargetCache targets;
+  std::unique_ptr<Catalog> catalog;
   Metrics metrics;
   // False until started and while draining.
   std::atomic<bool> ready = false;
   HeavyPool heavy_pool;
+  OpenStreams streams;
 
-  ServerEnv(LogLevel level, std::shared_ptr<const Snapshot> catalog,
-            int heavy_threads, int heavy_queue)
+  ServerEnv(LogLevel level, std::unique_ptr<Catalog> opened, int heavy_threads,
+            int heavy_queue)
       : logger(level),
-        snapshot(std::move(catalog)),
-        heavy_pool(heavy_threads, heavy_queue) {}
+        catalog(std::move(opened)),
+        heavy_pool(heavy_threads, heavy_queue) {
+    catalog->OnChange(
+        [this](const CatalogState& state) { metrics.SetCatalog(state); });
+    metrics.SetCatalog(*catalog->state());
+  }
 };
 
 }  // namespace mansard::server

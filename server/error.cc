@@ -14,6 +14,7 @@ constexpr char kTypePrefix[] = "type.googleapis.com/";
 // Together below the 8 KB of trailers: the message is sent twice.
 constexpr size_t kMaxMessageBytes = 1000;
 constexpr size_t kMaxBadRequestBytes = 4000;
+constexpr size_t kMaxPreconditionBytes = 2000;
 constexpr size_t kMaxMetadataBytes = 200;
 constexpr size_t kMaxFieldBytes = 200;
 constexpr size_t kMaxDescriptionBytes = 400;
@@ -88,6 +89,18 @@ ErrorBuilder& ErrorBuilder::Resource(absl::string_view type,
   return *this;
 }
 
+ErrorBuilder& ErrorBuilder::Precondition(absl::string_view type,
+                                         absl::string_view subject,
+                                         absl::string_view description) {
+  if (precondition_.ByteSizeLong() > kMaxPreconditionBytes) return *this;
+  google::rpc::PreconditionFailure::Violation& violation =
+      *precondition_.add_violations();
+  violation.set_type(std::string(type));
+  violation.set_subject(Clip(subject, kMaxFieldBytes));
+  violation.set_description(Clip(description, kMaxDescriptionBytes));
+  return *this;
+}
+
 ErrorBuilder& ErrorBuilder::RetryAfter(absl::Duration delay) {
   const int64_t seconds = absl::IDivDuration(delay, absl::Seconds(1), &delay);
   retry_.mutable_retry_delay()->set_seconds(seconds);
@@ -101,6 +114,7 @@ absl::Status ErrorBuilder::Build() const {
   Attach(status, info_);
   if (!resource_.resource_type().empty()) Attach(status, resource_);
   if (retry_.has_retry_delay()) Attach(status, retry_);
+  if (!precondition_.violations().empty()) Attach(status, precondition_);
   return status;
 }
 
@@ -135,8 +149,7 @@ google::rpc::ErrorInfo ErrorInfoOf(const absl::Status& error) {
   return info;
 }
 
-grpc::Status ToGrpcStatus(const absl::Status& status) {
-  if (status.ok()) return grpc::Status::OK;
+google::rpc::Status ToRpcStatus(const absl::Status& status) {
   google::rpc::Status details;
   details.set_code(static_cast<int>(status.code()));
   details.set_message(Clip(status.message(), kMaxMessageBytes));
@@ -147,9 +160,18 @@ grpc::Status ToGrpcStatus(const absl::Status& status) {
   if (auto resource = DetailOf<google::rpc::ResourceInfo>(status)) {
     details.add_details()->PackFrom(*resource);
   }
+  if (auto precondition = DetailOf<google::rpc::PreconditionFailure>(status)) {
+    details.add_details()->PackFrom(*precondition);
+  }
   if (auto retry = DetailOf<google::rpc::RetryInfo>(status)) {
     details.add_details()->PackFrom(*retry);
   }
+  return details;
+}
+
+grpc::Status ToGrpcStatus(const absl::Status& status) {
+  if (status.ok()) return grpc::Status::OK;
+  const google::rpc::Status details = ToRpcStatus(status);
   return grpc::Status(static_cast<grpc::StatusCode>(status.code()),
                       details.message(), details.SerializeAsString());
 }

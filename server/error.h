@@ -15,6 +15,7 @@
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
 #include "google/rpc/error_details.pb.h"
+#include "google/rpc/status.pb.h"
 #include "model/base/violations.h"
 
 namespace mansard::server {
@@ -31,6 +32,10 @@ class ErrorBuilder {
   ErrorBuilder& Metadata(absl::string_view key, absl::string_view value);
   // "mansard.v1.ModelGraph" and "modelGraphs/x".
   ErrorBuilder& Resource(absl::string_view type, absl::string_view name);
+  // Of a PreconditionFailure: "ENGINE", "engines/prod-a". Those that would make
+  // the error too long are left out.
+  ErrorBuilder& Precondition(absl::string_view type, absl::string_view subject,
+                             absl::string_view description);
   // When to try again.
   ErrorBuilder& RetryAfter(absl::Duration delay);
   absl::Status Build() const;
@@ -41,6 +46,7 @@ class ErrorBuilder {
   google::rpc::ErrorInfo info_;
   google::rpc::ResourceInfo resource_;
   google::rpc::RetryInfo retry_;
+  google::rpc::PreconditionFailure precondition_;
 };
 
 // INVALID_ARGUMENT INVALID_REQUEST with every violation. Precondition: there
@@ -55,7 +61,9 @@ absl::Status AtPath(const absl::Status& error, absl::string_view path);
 // reason.
 google::rpc::ErrorInfo ErrorInfoOf(const absl::Status& error);
 
-// The details as binary google.rpc.Status.
+// With its details. Precondition: it is an error.
+google::rpc::Status ToRpcStatus(const absl::Status& status);
+// The same as binary details.
 grpc::Status ToGrpcStatus(const absl::Status& status);
 
 // At most `limit` bytes of `text`, not cut inside a character, with "..."

@@ -26,6 +26,9 @@ ABSL_FLAG(std::string, metrics_listen, "127.0.0.1:9464",
 ABSL_FLAG(std::string, catalog_dir, "",
           "Folder of further models/, hardware/ and fabrics/ *.textproto "
           "files. Empty: none.");
+ABSL_FLAG(std::string, state_dir, "",
+          "Folder in which writes to the catalog are kept, of one server at a "
+          "time. Empty: $STATE_DIRECTORY, which systemd sets; else nowhere.");
 ABSL_FLAG(absl::Duration, drain_delay, absl::Seconds(5),
           "On SIGTERM: time between NOT_SERVING and shutting down.");
 ABSL_FLAG(absl::Duration, drain_deadline, absl::Seconds(20),
@@ -42,8 +45,9 @@ namespace mansard::server {
 namespace {
 
 constexpr const char* kFlags[] = {
-    "listen",         "metrics_listen", "catalog_dir", "drain_delay",
-    "drain_deadline", "heavy_threads",  "heavy_queue", "log_level"};
+    "listen",        "metrics_listen", "catalog_dir",
+    "state_dir",     "drain_delay",    "drain_deadline",
+    "heavy_threads", "heavy_queue",    "log_level"};
 
 constexpr int kMaxHeavyThreads = 1024;
 constexpr int kMaxHeavyQueue = 100'000;
@@ -107,6 +111,11 @@ absl::StatusOr<ServerOptions> OptionsFromCommandLine(int argc, char** argv) {
   options.listen_address = absl::GetFlag(FLAGS_listen);
   options.metrics_address = absl::GetFlag(FLAGS_metrics_listen);
   options.catalog_dir = absl::GetFlag(FLAGS_catalog_dir);
+  options.state_dir = absl::GetFlag(FLAGS_state_dir);
+  const char* const systemd = std::getenv("STATE_DIRECTORY");
+  if (options.state_dir.empty() && systemd != nullptr) {
+    options.state_dir = systemd;
+  }
   options.drain_delay = absl::GetFlag(FLAGS_drain_delay);
   options.drain_deadline = absl::GetFlag(FLAGS_drain_deadline);
   options.heavy_threads = absl::GetFlag(FLAGS_heavy_threads);

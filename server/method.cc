@@ -5,7 +5,9 @@ namespace {
 
 constexpr char kEstimation[] = "mansard.v1.EstimationService";
 constexpr char kCatalog[] = "mansard.v1.CatalogService";
+constexpr char kCalibration[] = "mansard.v1.CalibrationService";
 constexpr char kPlanning[] = "mansard.v1.PlanningService";
+constexpr char kScheduling[] = "mansard.v1.SchedulingService";
 
 }  // namespace
 
@@ -33,8 +35,56 @@ MethodNames NamesOf(Method method) {
       return {kCatalog, "ListHardwareProfiles"};
     case Method::kPlanKvTransfer:
       return {kPlanning, "PlanKvTransfer"};
+    case Method::kRecommendBatchSize:
+      return {kScheduling, "RecommendBatchSize"};
+    case Method::kPredictLatencies:
+      return {kScheduling, "PredictLatencies"};
+    case Method::kStreamPredictions:
+      return {kScheduling, "StreamPredictions"};
+    case Method::kPredictSteps:
+      return {kScheduling, "PredictSteps"};
+    case Method::kFindEngineCapacity:
+      return {kScheduling, "FindEngineCapacity"};
+    case Method::kFitLatencyModel:
+      return {kScheduling, "FitLatencyModel"};
+    case Method::kCreateModelGraph:
+      return {kCatalog, "CreateModelGraph"};
+    case Method::kUpdateModelGraph:
+      return {kCatalog, "UpdateModelGraph"};
+    case Method::kDeleteModelGraph:
+      return {kCatalog, "DeleteModelGraph"};
+    case Method::kCreateHardwareProfile:
+      return {kCatalog, "CreateHardwareProfile"};
+    case Method::kUpdateHardwareProfile:
+      return {kCatalog, "UpdateHardwareProfile"};
+    case Method::kDeleteHardwareProfile:
+      return {kCatalog, "DeleteHardwareProfile"};
+    case Method::kListHardwareProfileRevisions:
+      return {kCatalog, "ListHardwareProfileRevisions"};
+    case Method::kGetEngine:
+      return {kCatalog, "GetEngine"};
+    case Method::kListEngines:
+      return {kCatalog, "ListEngines"};
+    case Method::kCreateEngine:
+      return {kCatalog, "CreateEngine"};
+    case Method::kUpdateEngine:
+      return {kCatalog, "UpdateEngine"};
+    case Method::kDeleteEngine:
+      return {kCatalog, "DeleteEngine"};
+    case Method::kCreateCalibration:
+      return {kCalibration, "CreateCalibration"};
+    case Method::kGetCalibration:
+      return {kCalibration, "GetCalibration"};
+    case Method::kListCalibrations:
+      return {kCalibration, "ListCalibrations"};
+    case Method::kDeleteCalibration:
+      return {kCalibration, "DeleteCalibration"};
+    case Method::kApplyCalibration:
+      return {kCalibration, "ApplyCalibration"};
   }
   return {"", ""};
 }
+
+bool IsStream(Method method) { return method == Method::kStreamPredictions; }
 
 }  // namespace mansard::server

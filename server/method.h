@@ -15,13 +15,39 @@ enum class Method {
   kGetHardwareProfile,
   kListHardwareProfiles,
   kPlanKvTransfer,
+  kRecommendBatchSize,
+  kPredictLatencies,
+  kStreamPredictions,
+  kPredictSteps,
+  kFindEngineCapacity,
+  kFitLatencyModel,
+  kCreateModelGraph,
+  kUpdateModelGraph,
+  kDeleteModelGraph,
+  kCreateHardwareProfile,
+  kUpdateHardwareProfile,
+  kDeleteHardwareProfile,
+  kListHardwareProfileRevisions,
+  kGetEngine,
+  kListEngines,
+  kCreateEngine,
+  kUpdateEngine,
+  kDeleteEngine,
+  kCreateCalibration,
+  kGetCalibration,
+  kListCalibrations,
+  kDeleteCalibration,
+  kApplyCalibration,
 };
-inline constexpr int kMethodCount = 11;
+inline constexpr int kMethodCount = 34;
 
 struct MethodNames {
   const char* service;
   const char* method;
 };
 MethodNames NamesOf(Method method);
+// Messages go both ways as long as the caller likes; all others are one request
+// and one answer.
+bool IsStream(Method method);
 
 }  // namespace mansard::server

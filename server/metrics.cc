@@ -17,7 +17,7 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
-#include "server/catalog/snapshot.h"
+#include "server/catalog/state.h"
 #include "server/process_metrics.h"
 #include "server/version.h"
 
@@ -41,6 +41,13 @@ constexpr FamilyInfo kHandlingSeconds = {
     "grpc_server_handling_seconds",
     "Time from the request to its answer, with the wait of a heavy call and "
     "without the network [grpc_type, grpc_service, grpc_method]."};
+constexpr FamilyInfo kMessagesReceived = {
+    "grpc_server_msg_received_total",
+    "Messages of streams that came [grpc_type, grpc_service, grpc_method]."};
+constexpr FamilyInfo kMessagesSent = {
+    "grpc_server_msg_sent_total",
+    "Messages of streams that were answered [grpc_type, grpc_service, "
+    "grpc_method]."};
 constexpr FamilyInfo kInFlight = {
     "mansard_rpcs_in_flight",
     "RPCs started whose answer has not left; hot ones run at once, heavy ones "
@@ -80,6 +87,8 @@ const std::vector<double>& SecondsBuckets() {
 
 constexpr int kCodeCount = 17;  // OK to UNAUTHENTICATED.
 constexpr int kPhaseCount = 3;
+// Beyond, every series is "other" already.
+constexpr size_t kMaxPredictionKeys = kMaxSeries;
 
 // As go-grpc-prometheus spells them.
 constexpr std::array<const char*, kCodeCount> kCodeNames = {
@@ -111,7 +120,7 @@ prometheus::Family<Metric>& Register(prometheus::Registry& registry,
 }
 
 prometheus::Labels MethodLabels(Method method) {
-  return {{"grpc_type", "unary"},
+  return {{"grpc_type", IsStream(method) ? "bidi_stream" : "unary"},
           {"grpc_service", NamesOf(method).service},
           {"grpc_method", NamesOf(method).method}};
 }
@@ -120,6 +129,8 @@ prometheus::Labels MethodLabels(Method method) {
 struct MethodSeries {
   prometheus::Counter* started = nullptr;
   prometheus::Histogram* seconds = nullptr;
+  prometheus::Counter* received = nullptr;  // Of streams, as the next.
+  prometheus::Counter* sent = nullptr;
   std::array<prometheus::Counter*, kCodeCount> handled{};
 };
 
@@ -201,6 +212,8 @@ Metrics::Families::Families() {
   auto& started = Register<prometheus::Counter>(registry, kStarted);
   auto& handled = Register<prometheus::Counter>(registry, kHandled);
   auto& seconds = Register<prometheus::Histogram>(registry, kHandlingSeconds);
+  auto& received = Register<prometheus::Counter>(registry, kMessagesReceived);
+  auto& sent = Register<prometheus::Counter>(registry, kMessagesSent);
   auto& running = Register<prometheus::Gauge>(registry, kInFlight);
   for (int i = 0; i < kCallClassCount; ++i) {
     in_flight[static_cast<size_t>(i)] =
@@ -211,6 +224,10 @@ Metrics::Families::Families() {
     MethodSeries& series = methods[static_cast<size_t>(i)];
     series.started = &started.Add(labels);
     series.seconds = &seconds.Add(labels, SecondsBuckets());
+    if (IsStream(static_cast<Method>(i))) {
+      series.received = &received.Add(labels);
+      series.sent = &sent.Add(labels);
+    }
     for (size_t code = 0; code < kCodeCount; ++code) {
       labels["grpc_code"] = kCodeNames[code];
       series.handled[code] = &handled.Add(labels);
@@ -254,8 +271,14 @@ const PredictionSeries& Metrics::Families::SeriesFor(
   const std::unique_lock lock(mutex);
   const auto found = predictions.find(name);
   if (found != predictions.end()) return found->second;
-  const PredictionKey key{std::string(name.model), std::string(name.hardware),
-                          name.phase};
+  PredictionKey key{std::string(name.model), std::string(name.hardware),
+                    name.phase};
+  // Names come and go with the catalog: those beyond the limit share the series
+  // that they count in, so that nothing grows with them.
+  if (predictions.size() >= kMaxPredictionKeys) {
+    key.model = "other";
+    key.hardware = "other";
+  }
   return predictions.emplace(key, MakeSeries(key)).first->second;
 }
 
@@ -275,6 +298,12 @@ void Metrics::CallHandled(Method method, absl::StatusCode code,
   const auto unknown = static_cast<size_t>(absl::StatusCode::kUnknown);
   series.handled[index < kCodeCount ? index : unknown]->Increment();
   series.seconds->Observe(seconds);
+}
+
+void Metrics::MessageAnswered(Method method) {
+  const MethodSeries& series = families_->methods[static_cast<size_t>(method)];
+  series.received->Increment();
+  series.sent->Increment();
 }
 
 void Metrics::CallDone(CallClass call_class) {
@@ -298,11 +327,20 @@ void Metrics::HeavyRejected() {
 
 void Metrics::RecordPrediction(const std::string& model_id,
                                const std::string& hardware_id,
-                               const model::PhaseEstimate& estimate) {
-  const PredictionSeries& series = families_->SeriesFor(
-      {model_id.empty() ? absl::string_view("inline") : model_id,
-       hardware_id.empty() ? absl::string_view("inline") : hardware_id,
-       estimate.phase});
+                               const model::PhaseEstimate& estimate,
+                               const PredictionHandles& handles) {
+  std::atomic<const void*>& handle =
+      handles.by_phase_[static_cast<size_t>(estimate.phase)];
+  // A series, once made, stays where it is.
+  const void* known = handle.load(std::memory_order_acquire);
+  if (known == nullptr) {
+    known = &families_->SeriesFor(
+        {model_id.empty() ? absl::string_view("inline") : model_id,
+         hardware_id.empty() ? absl::string_view("inline") : hardware_id,
+         estimate.phase});
+    handle.store(known, std::memory_order_release);
+  }
+  const auto& series = *static_cast<const PredictionSeries*>(known);
   series.step->Observe(estimate.estimate.value());
   for (size_t i = 0; i < model::kBoundCount; ++i) {
     series.bounds[i]->Increment(estimate.bound_times[i].value());
@@ -311,13 +349,14 @@ void Metrics::RecordPrediction(const std::string& model_id,
   if (series.bounds_overflow) families_->bounds_overflow.Increment();
 }
 
-void Metrics::SetCatalog(const Snapshot& snapshot) {
+void Metrics::SetCatalog(const CatalogState& state) {
   const auto set = [this](const char* kind, size_t count) {
     families_->resources.Add({{"kind", kind}}).Set(static_cast<double>(count));
   };
-  set("model_graph", snapshot.graphs().size());
-  set("hardware_profile", snapshot.profiles().size());
-  set("fabric", snapshot.fabrics().size());
+  set("model_graph", state.snapshot->graphs().size());
+  set("hardware_profile", state.snapshot->profiles().size());
+  set("fabric", state.snapshot->fabrics().size());
+  set("engine", state.engines.size());
 }
 
 std::string Metrics::Scrape() const {

@@ -15,10 +15,11 @@
 #include "model/estimate/aggregate.h"
 #include "server/call_class.h"
 #include "server/method.h"
+#include "server/prediction_handles.h"
 
 namespace mansard::server {
 
-class Snapshot;
+struct CatalogState;
 
 inline constexpr size_t kMaxSeries = 200;
 
@@ -32,6 +33,8 @@ class Metrics {
 
   void CallStarted(Method method, CallClass call_class);
   void CallHandled(Method method, absl::StatusCode code, double seconds);
+  // One message of a stream was answered.
+  void MessageAnswered(Method method);
   // The answer has left.
   void CallDone(CallClass call_class);
   // Calls started and not done.
@@ -43,8 +46,10 @@ class Metrics {
   // Empty ids stand for inline graphs and profiles.
   void RecordPrediction(const std::string& model_id,
                         const std::string& hardware_id,
-                        const model::PhaseEstimate& estimate);
-  void SetCatalog(const Snapshot& snapshot);
+                        const model::PhaseEstimate& estimate,
+                        const PredictionHandles& handles = {});
+  // Those of a new state of the catalog.
+  void SetCatalog(const CatalogState& state);
 
   // All families, the process's too, in the Prometheus text format.
   std::string Scrape() const;

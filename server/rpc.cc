@@ -45,7 +45,7 @@ absl::Status TooManyHeavyCalls(size_t queue_limit) {
 
 CallContext::CallContext(ServerEnv& env,
                          const grpc::CallbackServerContext& context)
-    : env_(env), context_(context), snapshot_(env.snapshot) {}
+    : env_(env), context_(context), state_(env.catalog->state()) {}
 
 absl::Status CallContext::CheckAlive() const {
   if (context_.deadline() <= std::chrono::system_clock::now()) {

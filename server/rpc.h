@@ -14,7 +14,7 @@
 #include "server/call_class.h"
 #include "server/env.h"
 #include "server/error.h"
-#include "server/handlers/targets.h"
+#include "server/handlers/target_resolver.h"
 #include "server/metrics.h"
 
 namespace mansard::server {
@@ -25,9 +25,12 @@ class CallContext {
   CallContext(ServerEnv& env, const grpc::CallbackServerContext& context);
 
   // One state throughout the call.
-  const Snapshot& snapshot() const { return *snapshot_; }
+  const CatalogState& state() const { return *state_; }
+  const Snapshot& snapshot() const { return *state_->snapshot; }
   // Of that state; not beyond the call.
-  TargetResolver targets() const { return {*snapshot_, env_.targets}; }
+  TargetResolver targets() const { return TargetResolver(*state_); }
+  // For writes, and for what is not in memory.
+  Catalog& catalog() { return *env_.catalog; }
   Metrics& metrics() { return env_.metrics; }
   // DEADLINE_EXCEEDED or CANCELLED once nobody waits for the answer. Handlers
   // with a loop ask now and then.
@@ -36,7 +39,7 @@ class CallContext {
  private:
   ServerEnv& env_;
   const grpc::CallbackServerContext& context_;
-  std::shared_ptr<const Snapshot> snapshot_;
+  std::shared_ptr<const CatalogState> state_;
 };
 
 // The life of one call, for metrics and log: it starts here.

@@ -11,7 +11,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "model/base/status_macros.h"
-#include "server/catalog/snapshot.h"
+#include "server/catalog/catalog.h"
 #include "server/env.h"
 #include "server/listen_address.h"
 #include "server/metrics_http.h"
@@ -55,11 +55,13 @@ void ApplyLimits(const ServerOptions& options, grpc::ServerBuilder& builder) {
 }  // namespace
 
 struct Server::Parts {
-  Parts(ServerOptions server_options, std::shared_ptr<const Snapshot> snapshot)
+  Parts(ServerOptions server_options, std::unique_ptr<Catalog> opened)
       : options(std::move(server_options)),
-        env(options.log_level, std::move(snapshot), options.heavy_threads,
+        env(options.log_level, std::move(opened), options.heavy_threads,
             options.heavy_queue) {}
 
+  // What of it needs saying once.
+  void LogCatalog() const;
   absl::Status StartMetrics();
   absl::Status StartGrpc();
   void SetServing(bool serving);
@@ -69,15 +71,29 @@ struct Server::Parts {
   ServerEnv env;
   EstimationServiceImpl estimation{env};
   CatalogServiceImpl catalog{env};
+  CalibrationServiceImpl calibration{env};
   PlanningServiceImpl planning{env};
+  SchedulingServiceImpl scheduling{env};
   std::unique_ptr<MetricsHttp> metrics_http;
   int port = 0;
   std::unique_ptr<grpc::Server> grpc_server;
   std::once_flag drained;
 };
 
+void Server::Parts::LogCatalog() const {
+  if (options.state_dir.empty()) {
+    env.logger.Log(LogLevel::kInfo, "catalog_in_memory",
+                   {{"message",
+                     "no --state_dir: what is written to the catalog ends "
+                     "with this process"}});
+  }
+  for (const Catalog::Problem& problem : env.catalog->problems()) {
+    env.logger.Log(LogLevel::kWarning, "catalog_broken",
+                   {{"name", problem.name}, {"message", problem.error}});
+  }
+}
+
 absl::Status Server::Parts::StartMetrics() {
-  env.metrics.SetCatalog(*env.snapshot);
   if (options.metrics_address.empty()) return absl::OkStatus();
   ASSIGN_OR_RETURN(
       const ListenAddress address,
@@ -99,7 +115,9 @@ absl::Status Server::Parts::StartGrpc() {
   ApplyLimits(options, builder);
   builder.RegisterService(&estimation);
   builder.RegisterService(&catalog);
+  builder.RegisterService(&calibration);
   builder.RegisterService(&planning);
+  builder.RegisterService(&scheduling);
   bool on_port = false;
   if (!options.listen_address.empty()) {
     ASSIGN_OR_RETURN(const ListenAddress address,
@@ -130,7 +148,9 @@ void Server::Parts::SetServing(bool serving) {
       grpc_server->GetHealthCheckService();
   for (const char* service : {v1::EstimationService::service_full_name(),
                               v1::CatalogService::service_full_name(),
-                              v1::PlanningService::service_full_name()}) {
+                              v1::CalibrationService::service_full_name(),
+                              v1::PlanningService::service_full_name(),
+                              v1::SchedulingService::service_full_name()}) {
     health->SetServingStatus(service, serving);
   }
 }
@@ -139,6 +159,7 @@ void Server::Parts::Drain() {
   env.logger.Log(LogLevel::kInfo, "draining", {});
   SetServing(false);
   absl::SleepFor(options.drain_delay);
+  env.streams.EndAll();
   const absl::Time deadline = absl::Now() + options.drain_deadline;
   while (env.metrics.CallsInFlight() > 0 && absl::Now() < deadline) {
     absl::SleepFor(kPollInterval);
@@ -149,9 +170,12 @@ void Server::Parts::Drain() {
 }
 
 absl::StatusOr<std::unique_ptr<Server>> Server::Create(ServerOptions options) {
-  ASSIGN_OR_RETURN(std::shared_ptr<const Snapshot> snapshot,
-                   Snapshot::Load(options.catalog_dir));
-  auto parts = std::make_unique<Parts>(std::move(options), std::move(snapshot));
+  ASSIGN_OR_RETURN(std::unique_ptr<Catalog> catalog,
+                   Catalog::Open({.catalog_dir = options.catalog_dir,
+                                  .state_dir = options.state_dir,
+                                  .read_only = options.read_only_state}));
+  auto parts = std::make_unique<Parts>(std::move(options), std::move(catalog));
+  parts->LogCatalog();
   RETURN_IF_ERROR(parts->StartMetrics());
   RETURN_IF_ERROR(parts->StartGrpc());
   parts->SetServing(true);

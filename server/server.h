@@ -26,6 +26,12 @@ struct ServerOptions {
   std::string metrics_address;
   // Folder of further models/, hardware/ and fabrics/ files. Empty: none.
   std::string catalog_dir;
+  // Folder in which the catalog is kept; one server at a time writes there.
+  // Empty: what is written ends with the server.
+  std::string state_dir;
+  // Reads state_dir beside a server that may write there, where it is; refuses
+  // writes.
+  bool read_only_state = false;
 
   // Between telling health checks and refusing connections: time for load
   // balancers to look.
@@ -55,15 +61,17 @@ struct ServerOptions {
   LogLevel log_level = LogLevel::kWarning;
 };
 
-// Serves EstimationService, CatalogService, health and reflection. Health:
+// Serves the services of mansard.v1, health and reflection. Health:
 // "mansard.v1.EstimationService" and "mansard.v1.CatalogService" say whether
 // calls are welcome (not while draining); "" says that the process is alive.
 class Server {
  public:
   // Loads the catalog, binds and starts. Errors: INVALID_ARGUMENT for an
   // address that is malformed or not loopback; FAILED_PRECONDITION for a
-  // catalog with broken files, naming each file and rule; UNAVAILABLE for an
-  // address that is taken.
+  // catalog with broken files, naming each file and rule, and for a state
+  // directory that another process holds, that cannot be written, or that a
+  // newer version has written; INTERNAL for a damaged one; UNAVAILABLE for an
+  // address that is taken, and for a disk that fails.
   static absl::StatusOr<std::unique_ptr<Server>> Create(ServerOptions options);
   // Stops at once, running calls are cancelled, unless drained before.
   ~Server();

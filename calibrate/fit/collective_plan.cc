@@ -3,6 +3,7 @@
 #include <string>
 
 #include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "calibrate/fit/plan_basics.h"
@@ -152,49 +153,82 @@ FitSlot LinesSlot(const Slice& slice, const model::Device& device) {
 
 // Which buffers an engine's own all-reduce takes, as the measured tables show
 // its cliffs; in KiB, for up to 2, 4 and 8 ranks. "Below" is a byte less.
+// vLLM's second kernel on Blackwell has the switch add: its times at 2, 4 and 8
+// ranks go with (n + 1) / n, not with 2 (n - 1) / n. Between its two kernels,
+// and beyond, NCCL serves.
 constexpr double kBelow = 1 / 1024.;
 struct EngineLimits {
   const char* framework;
   const char* architecture;
+  const char* device;  // How the tables' name of it begins.
   double one_shot_us;
   std::array<double, 3> one_shot;
   std::array<double, 3> two_shot_from;
   std::array<double, 3> two_shot;
+  bool in_switch = false;  // The second.
 };
 constexpr EngineLimits kLimits[] = {
     {"vLLM",
      "Ampere",
+     "",
      4.8,
      {8192 - kBelow, 512 - kBelow, 256 - kBelow},
      {0, 0, 0},
      {0, 8192 - kBelow, 8192 - kBelow}},
     {"vLLM",
      "Hopper",
+     "",
      4.2,
      {8192 - kBelow, 512 - kBelow, 256 - kBelow},
      {8192, 0, 0},
      {65536, 32768, 65536}},
-    {"vLLM", "Blackwell sm_120", 4.2, {8192 - kBelow, 0, 0}, {}, {}},
+    {"vLLM", "Blackwell sm_120", "", 4.2, {8192 - kBelow, 0, 0}, {}, {}},
     {"vLLM",
      "Blackwell",
+     "GB200",
+     5,
+     {8192 - kBelow, 512 - kBelow, 256 - kBelow},
+     {0, 512, 1024},
+     {0, 32768, 65536},
+     true},
+    {"vLLM",
+     "Blackwell",
+     "B300",
+     6,
+     {8192 - kBelow, 512 - kBelow, 256 - kBelow},
+     {0, 4096, 4096},
+     {0, 32768, 65536},
+     true},
+    {"vLLM",
+     "Blackwell",
+     "",
      6,
      {2048 - kBelow, 512 - kBelow, 256 - kBelow},
-     {2048, 1024, 1024},
-     {8192, 32768, 65536}},
+     {2048, 2048, 1024},
+     {8192, 32768, 65536},
+     true},
     {"SGLang",
      "Ampere",
+     "",
      4.8,
      {8192, 512 - kBelow, 256 - kBelow},
      {0, 0, 0},
      {0, 8192, 8192}},
-    {"SGLang", "Hopper", 2.4, {16384, 16384, 16384}, {}, {0, 16384, 16384}},
-    {"SGLang", "Blackwell sm_120", 4.2, {8192, 0, 0}, {}, {}},
-    {"SGLang", "Blackwell", 4, {16384, 16384, 16384}, {}, {0, 16384, 16384}},
-    {"TensorRT-LLM", "Ampere", 4.5, {1024, 1024, 512}, {}, {}},
-    {"TensorRT-LLM", "Hopper", 2.7, {8192, 1024, 512}, {}, {}},
-    {"TensorRT-LLM", "Blackwell sm_120", 2.7, {}, {}, {}},
+    {"SGLang", "Hopper", "", 2.4, {16384, 16384, 16384}, {}, {0, 16384, 16384}},
+    {"SGLang", "Blackwell sm_120", "", 4.2, {8192, 0, 0}, {}, {}},
+    {"SGLang",
+     "Blackwell",
+     "",
+     4,
+     {16384, 16384, 16384},
+     {},
+     {0, 16384, 16384}},
+    {"TensorRT-LLM", "Ampere", "", 4.5, {1024, 1024, 512}, {}, {}},
+    {"TensorRT-LLM", "Hopper", "", 2.7, {8192, 1024, 512}, {}, {}},
+    {"TensorRT-LLM", "Blackwell sm_120", "", 2.7, {}, {}, {}},
     {"TensorRT-LLM",
      "Blackwell",
+     "",
      4.8,
      {8192, 2048, 1024},
      {16384, 4096, 2048},
@@ -202,10 +236,11 @@ constexpr EngineLimits kLimits[] = {
 };
 
 const EngineLimits* LimitsOf(const model::Device& device,
-                             const std::string& framework) {
+                             const MeasuredCase& measured) {
   for (const EngineLimits& limits : kLimits) {
-    if (framework == limits.framework &&
-        absl::StartsWith(device.spec().architecture, limits.architecture)) {
+    if (measured.framework == limits.framework &&
+        absl::StartsWith(device.spec().architecture, limits.architecture) &&
+        absl::StartsWith(measured.device, limits.device)) {
       return &limits;
     }
   }
@@ -234,6 +269,7 @@ FitSlot DirectSlot(const EngineLimits& limits, const std::string& tier,
   family.two_shot_step = Microseconds(0.3);
   family.two_shot_bus = GigabytesPerSecond(bus);
   family.one_shot_limit = Kibibytes(limits.one_shot);
+  family.two_shot_in_switch = limits.in_switch ? 1 : 0;
   family.two_shot_start = Kibibytes(limits.two_shot_from);
   family.two_shot_limit = Kibibytes(limits.two_shot);
   FitSlot slot{.op_kind = "direct_all_reduce",
@@ -311,6 +347,24 @@ FitSlot ExchangeSlot(const ExchangePrior& prior, const Slice& slice,
   return slot;
 }
 
+// Whether the engine's own kernels serve the row; NCCL's lines are the
+// device's, and what they miss is no part of these kernels' interval.
+bool Serves(const EngineLimits& limits, const MeasuredCase& measured) {
+  const std::vector<std::string> words = absl::StrSplit(measured.slice, ' ');
+  int ranks = 0;
+  if (words.size() < 3 || !absl::SimpleAtoi(words[2].substr(1), &ranks)) {
+    return false;
+  }
+  const double kibibytes = measured.size / 1024;
+  for (size_t i = 0; i < DirectAllReduceFamily::kRanks.size(); ++i) {
+    if (ranks > DirectAllReduceFamily::kRanks[i]) continue;
+    return kibibytes <= limits.one_shot[i] ||
+           (kibibytes >= limits.two_shot_from[i] &&
+            kibibytes <= limits.two_shot[i]);
+  }
+  return false;
+}
+
 }  // namespace
 
 std::vector<FitPlan> CollectivePlans(const model::Device& device,
@@ -330,8 +384,8 @@ std::vector<FitPlan> CollectivePlans(const model::Device& device,
     plan.of_device = true;
     return {plan};
   }
-  const EngineLimits* limits = LimitsOf(device, measured.framework);
-  if (limits == nullptr) return {};
+  const EngineLimits* limits = LimitsOf(device, measured);
+  if (limits == nullptr || !Serves(*limits, measured)) return {};
   plan.name = absl::StrCat("direct_all_reduce ", slice->tier);
   plan.slots.push_back(DirectSlot(*limits, slice->tier, device));
   return {plan};

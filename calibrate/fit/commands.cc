@@ -3,9 +3,11 @@
 #include <cstdio>
 #include <fstream>
 #include <iterator>
+#include <map>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
@@ -46,11 +48,49 @@ void PrintRecord(const FitRecord& record) {
               record.hardware.c_str(), record.stack.c_str(),
               record.plan.c_str(), record.fit.rows, record.fit.result.mean_loss,
               record.fit.sigma);
-  if (record.above_peak > 0) {
-    std::printf("  above peak %zu", record.above_peak);
+  if (record.named > 0) {
+    std::printf("  suspect %zu, dropped %zu", record.named, record.dropped);
   }
   std::printf("  at prior: %s\n", absl::StrJoin(record.fit.weak, ", ").c_str());
   std::fflush(stdout);
+}
+
+// One line a row that a gate names, by tabs.
+std::string SuspectText(const std::vector<NamedRow>& named) {
+  std::string text =
+      "hardware\tstack\tplan\tgate\ttable\tline\tslice\tshape\tmeasured_us\t"
+      "evidence\tpolicy\n";
+  for (const NamedRow& one : named) {
+    const MeasuredCase& row = *one.suspect.row;
+    absl::StrAppendFormat(
+        &text, "%s\t%s\t%s\t%s\t%s\t%d\t%s\t%s\t%.6g\t%s\t%s\n", one.hardware,
+        one.stack.empty() ? kDeviceStack : one.stack, one.plan,
+        SanityGateName(one.suspect.gate), row.table, LineOf(row), row.slice,
+        row.shape, model::ToMicroseconds(row.measured), one.suspect.evidence,
+        one.suspect.policy);
+  }
+  return text;
+}
+
+// By gate, and what became of the rows.
+void PrintSuspects(const std::vector<NamedRow>& named) {
+  std::map<std::pair<SanityGate, std::string>, size_t> counts;
+  for (const NamedRow& one : named) {
+    ++counts[{one.suspect.gate, one.suspect.policy}];
+  }
+  for (const auto& [key, count] : counts) {
+    std::printf("%s: %zu rows %s\n",
+                std::string(SanityGateName(key.first)).c_str(), count,
+                key.second.c_str());
+  }
+}
+
+absl::Status WriteFile(const std::string& path, const std::string& text) {
+  std::ofstream file(path, std::ios::binary);
+  file << text;
+  file.close();
+  if (file) return absl::OkStatus();
+  return absl::NotFoundError(absl::StrCat(path, ": cannot be written"));
 }
 
 }  // namespace
@@ -69,14 +109,11 @@ absl::Status RunFit(const std::vector<std::string>& tables,
   for (const auto& [hardware, text] : fitted.files) {
     const std::string path =
         absl::StrCat(directory, "/", hardware, ".textproto");
-    std::ofstream file(path, std::ios::binary);
-    file << text;
-    file.close();
-    if (!file) {
-      return absl::NotFoundError(absl::StrCat(path, ": cannot be written"));
-    }
+    RETURN_IF_ERROR(WriteFile(path, text));
   }
-  return absl::OkStatus();
+  PrintSuspects(fitted.named);
+  return WriteFile(absl::StrCat(directory, "/", kSuspectsFile),
+                   SuspectText(fitted.named));
 }
 
 }  // namespace mansard::calibrate

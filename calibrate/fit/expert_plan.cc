@@ -71,10 +71,13 @@ std::vector<FreeParameter> FreeOfGemm() {
           {"sm_smem_feed_bytes_per_second", 0.25, 3}};
 }
 
+// Weights of four bits that other kernels multiply with narrow inputs.
+constexpr char kWidened[] = "bf16 x mxfp4";
+
 // The weights' format of a slice; empty where none is fitted to it.
 std::optional<Format> WeightsOf(const std::string& slice) {
   if (slice == "bf16 x int4") return Format::kInt4;
-  if (slice == "mxfp8 x mxfp4") return Format::kMxfp4;
+  if (slice == "mxfp8 x mxfp4" || slice == kWidened) return Format::kMxfp4;
   return model::ParseFormat(slice);
 }
 
@@ -141,23 +144,29 @@ std::vector<FitPlan> ExpertPlans(const model::Device& device,
   const std::optional<Format> weights = WeightsOf(measured.slice);
   if (!weights.has_value()) return {};
   const std::string name(model::TraitsOf(*weights).name);
+  const bool widens = measured.slice == kWidened;
+  const std::string op_kind = widens ? "widened_experts" : "experts";
   ElementwiseFamily elementwise = ExpertElementwisePrior(device);
   elementwise.facts.id = absl::StrCat("expert-elementwise-", name);
   std::vector<FitPlan> plans;
   for (const ExpertStart start :
        {ExpertStart::kTuned, ExpertStart::kCompiled, ExpertStart::kSerial}) {
     ExpertGemmFamily family = ExpertGemmPrior(device, start);
-    family.facts.id = absl::StrCat("expert-gemm-", name);
+    family.facts.id =
+        absl::StrCat(widens ? "widened-expert-gemm-" : "expert-gemm-", name);
     FitPlan plan;
-    plan.name = absl::StrCat("experts ", name);
-    plan.slots.push_back({.op_kind = "experts",
+    plan.name = absl::StrCat(op_kind, " ", name);
+    plan.slots.push_back({.op_kind = op_kind,
                           .precision = name,
                           .prior = std::move(family),
                           .free = FreeOfGemm()});
-    plan.slots.push_back({.op_kind = "expert_elementwise",
-                          .precision = name,
-                          .prior = elementwise,
-                          .free = {{"l2_feed_bytes_per_second", 0.5, 10}}});
+    // What is between the products does not see the weights.
+    if (!widens) {
+      plan.slots.push_back({.op_kind = "expert_elementwise",
+                            .precision = name,
+                            .prior = elementwise,
+                            .free = {{"l2_feed_bytes_per_second", 0.5, 10}}});
+    }
     plan.foreign_expert_rows = ForeignExpertRows(device, measured.framework);
     plans.push_back(std::move(plan));
   }

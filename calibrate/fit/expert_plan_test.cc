@@ -70,7 +70,21 @@ TEST_F(ExpertPlanTest, SlicesSayTheWeights) {
   }
   // Another kernel's rows, and formats that few run together.
   EXPECT_TRUE(ExpertPlans(device, Row("bf16, triton")).empty());
-  EXPECT_TRUE(ExpertPlans(device, Row("bf16 x mxfp4")).empty());
+  EXPECT_TRUE(ExpertPlans(device, Row("fp8-e4m3 x mxfp4")).empty());
+}
+
+// Beside the family of the same weights with narrow inputs, under another id.
+TEST_F(ExpertPlanTest, WidenedWeightsHaveAFamilyOfTheirOwn) {
+  const model::Device& device = profile("b200-sxm").device();
+  const auto wide = ExpertPlans(device, Row("bf16 x mxfp4"));
+  const auto narrow = ExpertPlans(device, Row("mxfp8 x mxfp4"));
+  ASSERT_FALSE(wide.empty());
+  ASSERT_EQ(wide[0].slots.size(), 1u);
+  EXPECT_EQ(wide[0].slots[0].op_kind, "widened_experts");
+  EXPECT_EQ(wide[0].slots[0].precision, "mxfp4");
+  EXPECT_NE(wide[0].name, narrow[0].name);
+  EXPECT_NE(model::FactsOf(wide[0].slots[0].prior).id,
+            model::FactsOf(narrow[0].slots[0].prior).id);
 }
 
 TEST_F(ExpertPlanTest, ForeignRowsAreAShare) {

@@ -1,18 +1,23 @@
 #include "calibrate/fit/family_fit.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstdint>
+#include <set>
 #include <type_traits>
 #include <variant>
 
+#include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "absl/strings/str_split.h"
 #include "model/base/status_macros.h"
 #include "model/base/violations.h"
 #include "model/hardware/family_parameters.h"
 #include "model/hardware/fine_slots.h"
+#include "model/price/op_sizes.h"
 #include "model/price/price.h"
 
 namespace mansard::calibrate {
@@ -85,12 +90,24 @@ bool Matches(const Slot& table, const FitSlot& slot, size_t index) {
   return false;
 }
 
+// The sizes in the row's shape, without what has none: a distribution.
+std::string SizesText(const MeasuredCase& measured) {
+  std::string sizes;
+  for (const absl::string_view column : absl::StrSplit(measured.shape, ' ')) {
+    if (absl::StrContains(column, "=")) absl::StrAppend(&sizes, column, " ");
+  }
+  return sizes;
+}
+
 // One set of rows with their ops, priced on stacks that differ in the slots.
 class Pricer {
  public:
   Pricer(const model::HardwareProfile& profile, const KernelStack& base,
-         const FitPlan& plan)
-      : profile_(profile), base_(base), plan_(plan) {
+         const FitPlan& plan, double prior_weight)
+      : profile_(profile),
+        base_(base),
+        plan_(plan),
+        prior_weight_(prior_weight) {
     for (size_t i = 0; i < plan.slots.size(); ++i) {
       for (const FreeParameter& free : plan.slots[i].free) {
         places_.push_back({i, free.name});
@@ -152,6 +169,25 @@ class Pricer {
     return absl::OkStatus();
   }
 
+  // The slots' families with the sizes of the ops that `stack` prices on them.
+  void AddRanges(const KernelStack& stack, std::vector<FitSlot>& slots) const {
+    for (const Row& row : rows_) {
+      const model::HardwareView view{profile_.device(),
+                                     profile_.fabrics().front(), stack,
+                                     row.measured->warm_cache};
+      for (const model::Op& op : row.ops) {
+        const model::FamilyFacts* family = model::Price(op, view).family;
+        for (FitSlot& slot : slots) {
+          model::FamilyFacts& facts = FactsOf(slot.prior);
+          if (family == nullptr || family->id != facts.id) continue;
+          model::VisitSizes(op, [&](model::SizeName name, double size) {
+            facts.fitted_ranges.Include(name, size);
+          });
+        }
+      }
+    }
+  }
+
   size_t size() const { return rows_.size(); }
 
   struct Row {
@@ -169,7 +205,8 @@ class Pricer {
 
   absl::StatusOr<FitResult> Fit(const std::vector<size_t>& chosen,
                                 const std::vector<double>& start,
-                                const FitOptions& options) const {
+                                FitOptions options) const {
+    options.prior_weight = prior_weight_;
     std::vector<double> measured;
     for (const size_t i : chosen) {
       measured.push_back(rows_[i].measured->measured.value());
@@ -203,6 +240,7 @@ class Pricer {
   const model::HardwareProfile& profile_;
   const KernelStack& base_;
   const FitPlan& plan_;
+  const double prior_weight_;
   std::vector<ParameterPlace> places_;
   std::optional<KernelStack> stack_;
   std::vector<Row> rows_;
@@ -214,28 +252,79 @@ std::vector<size_t> EveryRow(size_t rows) {
   return all;
 }
 
+// Rows that repeat shapes seem to tell more than they do. With fewer shapes for
+// each parameter, and as many rows of each, a fit may say more of its own rows
+// than of others.
+constexpr size_t kFewShapes = 6;
+constexpr size_t kRepeats = 2;
 // Where half of the rows cannot tell the parameters, all rows' residuals stand
 // in for those of rows not seen, this much wider.
 constexpr double kSeenRowsFactor = 1.5;
 
-// What fits of one half leave on the other.
+// Two sets of all rows; rows of one shape, which know of each other, are in
+// one.
+std::array<std::vector<size_t>, 2> Halves(const Pricer& pricer) {
+  std::map<std::string, size_t> shapes;
+  std::array<std::vector<size_t>, 2> halves;
+  for (size_t i = 0; i < pricer.size(); ++i) {
+    const size_t shape =
+        shapes.emplace(SizesText(*pricer.rows()[i].measured), shapes.size())
+            .first->second;
+    halves[shape % 2].push_back(i);
+  }
+  return halves;
+}
+
+// What fits of one half leave on the other. `start`: see Pricer::Fit.
 absl::StatusOr<std::vector<double>> CrossResiduals(
-    const Pricer& pricer, const std::vector<double>& start) {
+    const Pricer& pricer, const std::vector<double>& start, int evaluations) {
   std::vector<double> residuals;
+  const std::array<std::vector<size_t>, 2> halves = Halves(pricer);
   for (const size_t half : {size_t{0}, size_t{1}}) {
-    std::vector<size_t> chosen;
-    for (size_t i = half; i < pricer.size(); i += 2) chosen.push_back(i);
-    ASSIGN_OR_RETURN(const FitResult result,
-                     pricer.Fit(chosen, start, {.evaluations = 120}));
+    // Of a single shape.
+    if (halves[half].empty()) continue;
+    ASSIGN_OR_RETURN(
+        const FitResult result,
+        pricer.Fit(halves[half], start,
+                   {.evaluations = evaluations, .few_rows = start.empty()}));
     ASSIGN_OR_RETURN(const KernelStack stack,
                      pricer.StackWith(pricer.SlotsWith(result.values)));
-    for (size_t i = 1 - half; i < pricer.size(); i += 2) {
+    for (const size_t i : halves[1 - half]) {
       const Pricer::Row& row = pricer.rows()[i];
       residuals.push_back(
           std::log(row.measured->measured / pricer.TimeOf(row, stack)));
     }
   }
   return residuals;
+}
+
+size_t ShapesOf(const Pricer& pricer) {
+  std::set<std::string> shapes;
+  for (const Pricer::Row& row : pricer.rows()) {
+    shapes.insert(SizesText(*row.measured));
+  }
+  return shapes.size();
+}
+
+// How far off rows are that the fit did not see, as SpreadOf; and of few shapes
+// that rows repeat the loss that is left on them.
+absl::StatusOr<double> AddCrossLoss(const Pricer& pricer, size_t parameters,
+                                    const FamilyFitOptions& options,
+                                    FamilyFit& fit) {
+  std::vector<double> crossed;
+  const size_t shapes = ShapesOf(pricer);
+  if (shapes < kFewShapes * parameters && pricer.size() >= kRepeats * shapes) {
+    // From the priors: what all rows told must not tell on one half.
+    ASSIGN_OR_RETURN(
+        crossed,
+        CrossResiduals(pricer, {}, std::min(options.evaluations, 250)));
+    fit.cross_loss = MeanLoss(crossed);
+  } else if (pricer.size() / 2 > parameters) {
+    ASSIGN_OR_RETURN(crossed, CrossResiduals(pricer, fit.result.values, 120));
+  } else {
+    return kSeenRowsFactor * SpreadOf(fit.result.residuals, options.coverage);
+  }
+  return SpreadOf(std::move(crossed), options.coverage);
 }
 
 // A generator of our own: the standard's distributions differ by library.
@@ -319,7 +408,7 @@ absl::StatusOr<FamilyFit> FitFamilies(
   FitPlan plan = asked;
   // Until the fit is done; a stack takes no family without.
   for (FitSlot& slot : plan.slots) FactsOf(slot.prior).sigma = 1;
-  Pricer pricer(profile, base, plan);
+  Pricer pricer(profile, base, plan, options.prior_weight);
   const size_t count = std::min(cases.size(), options.max_rows);
   for (size_t i = 0; i < count; ++i) {
     RETURN_IF_ERROR(pricer.Add(*cases[i * cases.size() / count]));
@@ -338,20 +427,16 @@ absl::StatusOr<FamilyFit> FitFamilies(
   for (size_t i = 0; i < parameters.size(); ++i) {
     if (fit.result.weak[i]) fit.weak.push_back(parameters[i].name);
   }
-  double spread = 0;
-  if (pricer.size() / 2 > parameters.size()) {
-    ASSIGN_OR_RETURN(std::vector<double> crossed,
-                     CrossResiduals(pricer, fit.result.values));
-    spread = SpreadOf(std::move(crossed), options.coverage);
-  } else {
-    spread = kSeenRowsFactor * SpreadOf(fit.result.residuals, options.coverage);
-  }
+  ASSIGN_OR_RETURN(const double spread,
+                   AddCrossLoss(pricer, parameters.size(), options, fit));
   fit.sigma = Rounded(std::clamp(spread, 0.01, 1.0));
   if (options.resamples > 0) {
     RETURN_IF_ERROR(AddIntervals(pricer, options.resamples, fit));
   }
   fit.slots = pricer.SlotsWith(fit.result.values);
   for (FitSlot& slot : fit.slots) FactsOf(slot.prior).sigma = fit.sigma;
+  ASSIGN_OR_RETURN(const KernelStack fitted, pricer.StackWith(fit.slots));
+  pricer.AddRanges(fitted, fit.slots);
   return fit;
 }
 

@@ -53,21 +53,26 @@ using MakePlans = std::vector<FitPlan> (*)(const model::Device& device,
                                            const MeasuredCase& measured);
 
 struct FamilyFit {
-  std::vector<FitSlot> slots;  // With the fitted families as priors.
+  // With the fitted families as priors, and the ranges of the rows' sizes.
+  std::vector<FitSlot> slots;
   FitResult result;
   // Parameters left at their priors, as "family.parameter".
   std::vector<std::string> weak;
   // p10 and p90 of the values that resampled rows give, by such names.
   std::map<std::string, std::pair<double, double>> intervals;
   size_t rows = 0;
+  // Where rows repeat few shapes: the mean loss on those that a fit did not
+  // see.
+  std::optional<double> cross_loss = std::nullopt;
   double sigma = 0;  // See Spread in map_fit.h; of rows that a fit did not see.
 };
 
 struct FamilyFitOptions {
   size_t max_rows = 512;  // Spread evenly over the list.
   int evaluations = 700;
-  int resamples = 12;      // 0: no intervals.
-  double coverage = 0.83;  // Of rows not seen, between p10 and p90.
+  double prior_weight = 1;  // As FitOptions.
+  int resamples = 12;       // 0: no intervals.
+  double coverage = 0.83;   // Of rows not seen, between p10 and p90.
 };
 
 // Puts a family where a binding of `slot` would. Error: no family of its

@@ -1,6 +1,7 @@
 #include "calibrate/fit/fit_stacks.h"
 
 #include <algorithm>
+#include <limits>
 #include <set>
 #include <utility>
 #include <variant>
@@ -9,13 +10,13 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
+#include "calibrate/fit/host_costs.h"
 #include "calibrate/fit/plans.h"
 #include "calibrate/fit/scaled_stacks.h"
 #include "calibrate/tables/names.h"
 #include "model/base/status_macros.h"
 #include "model/base/violations.h"
 #include "model/io/derived_stack.h"
-#include "model/price/price.h"
 
 namespace mansard::calibrate {
 namespace {
@@ -30,30 +31,14 @@ struct Task {
   std::vector<FitPlan> plans;  // Of which the best stays.
   std::vector<const MeasuredCase*> fitted;
   size_t held_out = 0;
-  size_t above_peak = 0;
-  std::set<std::string> sources;  // Without paths.
+  size_t named = 0;    // By a gate.
+  size_t dropped = 0;  // Of those.
 };
 
 // In the order of fitting: order of the plan, its name.
 using Tasks = std::map<std::pair<int, std::string>, Task>;
 // By stack; the device's own stack has the empty name and comes first.
 using DeviceTasks = std::map<std::string, Tasks>;
-
-// Whether the time is below what the datasheet allows.
-bool IsAbovePeak(const MeasuredCase& measured, const HardwareProfile& profile) {
-  const KernelStack& stack = profile.stacks().front();
-  const std::optional<model::OpList> ops =
-      measured.ops(profile.device(), stack);
-  if (!ops.has_value()) return false;
-  // Bytes that stay in a cache between runs are no error: tensor work alone.
-  model::Seconds tensor;
-  for (const model::Op& op : *ops) {
-    tensor += op.repeat * model::Price(op, {profile.device(),
-                                            profile.fabrics().front(), stack})
-                              .tensor_at_peak;
-  }
-  return kAbovePeak * measured.measured < tensor;
-}
 
 void Sort(const MeasuredCase& measured, const HardwareProfile& profile,
           const FitStacksOptions& options, DeviceTasks& tasks) {
@@ -73,12 +58,42 @@ void Sort(const MeasuredCase& measured, const HardwareProfile& profile,
     ++task.held_out;
     return;
   }
-  if (IsAbovePeak(measured, profile)) {
-    ++task.above_peak;
-    return;
-  }
-  task.sources.insert(measured.source.substr(0, measured.source.find(':')));
   task.fitted.push_back(&measured);
+}
+
+// Drops what the gates say, and notes all that they name.
+void Sieve(const std::string& hardware, const HardwareProfile& profile,
+           DeviceTasks& tasks, std::vector<NamedRow>& named) {
+  for (auto& [stack, own] : tasks) {
+    std::vector<const MeasuredCase*> all;
+    for (auto& [key, task] : own) {
+      all.insert(all.end(), task.fitted.begin(), task.fitted.end());
+      std::set<const MeasuredCase*> dropped;
+      std::set<const MeasuredCase*> suspects;
+      for (SuspectRow& row : SuspectRows(task.fitted, profile)) {
+        suspects.insert(row.row);
+        if (row.dropped) dropped.insert(row.row);
+        named.push_back({hardware, stack, key.second, std::move(row)});
+      }
+      std::erase_if(task.fitted, [&](const MeasuredCase* row) {
+        return dropped.count(row) > 0;
+      });
+      task.named = suspects.size();
+      task.dropped = dropped.size();
+    }
+    for (SuspectRow& row : NarrowSlowerRows(all, profile)) {
+      named.push_back({hardware, stack, "", std::move(row)});
+    }
+  }
+}
+
+// Of the rows, without paths.
+std::set<std::string> SourcesOf(const Task& task) {
+  std::set<std::string> sources;
+  for (const MeasuredCase* row : task.fitted) {
+    sources.insert(row->source.substr(0, row->source.find(':')));
+  }
+  return sources;
 }
 
 void Describe(const Task& task, const std::string& date, FamilyFit& fit) {
@@ -86,7 +101,7 @@ void Describe(const Task& task, const std::string& date, FamilyFit& fit) {
       ProvenanceKind::kFitted,
       absl::StrFormat("%s: %d rows of a split by shape hash, judged on the "
                       "other %d; mean loss %.4f",
-                      absl::StrJoin(task.sources, ", "), fit.rows,
+                      absl::StrJoin(SourcesOf(task), ", "), fit.rows,
                       task.held_out, fit.result.mean_loss),
       date};
   for (FitSlot& slot : fit.slots) {
@@ -132,23 +147,39 @@ bool HasEnoughRows(const Task& task) {
   return task.fitted.size() >= std::max(kMinFitRows, parameters + 2);
 }
 
-// The plan with the least loss.
+// How much the prior counts: of few shapes, whose fits would follow their
+// noise, the weight that tells most of rows not seen.
+constexpr double kPriorWeights[] = {1, 10, 100};
+constexpr double kServesNothing = 10;  // More than any loss.
+
+// The plan with the least loss, of few shapes on rows not seen. What leaves too
+// much on its own rows comes last: it would serve nothing.
 absl::StatusOr<FamilyFit> FitBest(const Task& task,
                                   const HardwareProfile& profile,
                                   const KernelStack& base, size_t& best) {
-  std::vector<double> losses;
-  if (task.plans.size() > 1) {
-    for (const FitPlan& plan : task.plans) {
-      ASSIGN_OR_RETURN(
-          const FamilyFit fit,
-          FitFamilies(task.fitted, profile, base, plan,
-                      {.max_rows = 256, .evaluations = 250, .resamples = 0}));
-      losses.push_back(fit.result.mean_loss);
+  double least = std::numeric_limits<double>::infinity();
+  double best_weight = 1;
+  for (const double weight : kPriorWeights) {
+    bool few = false;
+    for (size_t i = 0; i < task.plans.size(); ++i) {
+      ASSIGN_OR_RETURN(const FamilyFit fit,
+                       FitFamilies(task.fitted, profile, base, task.plans[i],
+                                   {.max_rows = 256,
+                                    .evaluations = 250,
+                                    .prior_weight = weight,
+                                    .resamples = 0}));
+      few = fit.cross_loss.has_value();
+      double loss = fit.cross_loss.value_or(fit.result.mean_loss);
+      if (few && fit.result.mean_loss > kMaxLoss) loss += kServesNothing;
+      if (loss >= least) continue;
+      least = loss;
+      best = i;
+      best_weight = weight;
     }
-    best = static_cast<size_t>(std::min_element(losses.begin(), losses.end()) -
-                               losses.begin());
+    if (!few) break;
   }
-  return FitFamilies(task.fitted, profile, base, task.plans[best]);
+  return FitFamilies(task.fitted, profile, base, task.plans[best],
+                     {.prior_weight = best_weight});
 }
 
 // Fits that stand on each other, one stack's.
@@ -194,8 +225,8 @@ class StackFitter {
   const KernelStack& current() const { return current_; }
   bool empty() const { return bound_.empty(); }
   std::string Text(const std::string& base) const {
-    return model::DerivedStackToText(stack_, base, bound_,
-                                     foreign_expert_rows_);
+    return model::DerivedStackToText(
+        {stack_, base, bound_, foreign_expert_rows_, EngineHostCost(stack_)});
   }
 
  private:
@@ -203,7 +234,7 @@ class StackFitter {
               const FitStacksOptions& options,
               std::vector<FitRecord>& records) const {
     records.push_back({hardware_, stack_, plan, std::move(fit), task.held_out,
-                       task.above_peak});
+                       task.named, task.dropped});
     if (options.done != nullptr) options.done(records.back());
   }
 
@@ -238,9 +269,8 @@ void AddScaledStacks(const model::ShippedData& data,
     std::string& text = fitted.files[hardware];
     if (text.empty()) text = kFileHead;
     absl::StrAppend(
-        &text, model::DerivedStackToText(kScaledStack,
-                                         profile->stacks().front().spec().id,
-                                         bound, std::nullopt));
+        &text, model::DerivedStackToText(
+                   {kScaledStack, profile->stacks().front().spec().id, bound}));
   }
 }
 
@@ -282,7 +312,8 @@ absl::StatusOr<FittedStacks> FitStacks(const std::vector<MeasuredCase>& cases,
     Sort(measured, *profile->second, options, tasks[hardware]);
   }
   FittedStacks fitted;
-  for (const auto& [hardware, own] : tasks) {
+  for (auto& [hardware, own] : tasks) {
+    Sieve(hardware, *data.profiles.at(hardware), own, fitted.named);
     RETURN_IF_ERROR(
         FitDevice(hardware, *data.profiles.at(hardware), own, options, fitted));
   }

@@ -7,6 +7,7 @@
 
 #include "absl/status/statusor.h"
 #include "calibrate/fit/family_fit.h"
+#include "calibrate/fit/sanity.h"
 #include "calibrate/tables/measured_case.h"
 #include "model/io/shipped.h"
 
@@ -19,13 +20,23 @@ struct FitRecord {
   std::string plan;
   FamilyFit fit;
   size_t held_out = 0;
-  size_t above_peak = 0;  // Rows left out.
+  size_t named = 0;    // Fitted rows that a gate names.
+  size_t dropped = 0;  // Of those, what the fit did not see.
+};
+
+// What a gate says of a fitted row; `plan` is empty where it compares plans.
+struct NamedRow {
+  std::string hardware;
+  std::string stack;
+  std::string plan;
+  SuspectRow suspect;
 };
 
 struct FittedStacks {
   // Text of a profile's additional stacks, by hardware id.
   std::map<std::string, std::string> files;
   std::vector<FitRecord> records;
+  std::vector<NamedRow> named;
 };
 
 struct FitStacksOptions {
@@ -38,9 +49,6 @@ struct FitStacksOptions {
 
 // The stack that families of the whole device stand in.
 inline constexpr char kDeviceStack[] = "generic-measured";
-// Rows that imply more than this share of the datasheet's floor are wrong, or
-// their shape is.
-inline constexpr double kAbovePeak = 1.15;
 // Fewer rows tell no family.
 inline constexpr size_t kMinFitRows = 12;
 // A fit that leaves more has not found what the rows are: it is recorded, but

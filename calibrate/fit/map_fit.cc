@@ -25,8 +25,8 @@ double Huber(double residual) {
 }
 
 absl::Status Check(const std::vector<FitParameter>& parameters,
-                   const std::vector<double>& measured) {
-  if (measured.size() <= parameters.size()) {
+                   const std::vector<double>& measured, bool few_rows) {
+  if (measured.empty() || (!few_rows && measured.size() <= parameters.size())) {
     return absl::InvalidArgumentError(
         absl::StrCat("rows: ", measured.size(), " cannot tell ",
                      parameters.size(), " parameters; more rows are needed"));
@@ -52,10 +52,12 @@ absl::Status Check(const std::vector<FitParameter>& parameters,
 class Fit {
  public:
   Fit(const std::vector<FitParameter>& parameters,
-      const std::vector<double>& measured, const Predict& predict)
+      const std::vector<double>& measured, const Predict& predict,
+      double prior_weight)
       : parameters_(parameters),
         measured_(measured),
         predict_(predict),
+        prior_weight_(prior_weight * kPriorWeight),
         predicted_(measured.size()) {
     for (const FitParameter& parameter : parameters) {
       values_.push_back(parameter.prior);
@@ -137,7 +139,7 @@ class Fit {
           std::log(values[i] / parameters_[i].prior) / parameters_[i].log_sigma;
       sum += distance * distance;
     }
-    return kPriorWeight * sum / (2 * static_cast<double>(measured_.size()));
+    return prior_weight_ * sum / (2 * static_cast<double>(measured_.size()));
   }
 
   static double Objective(const std::vector<double>& logs,
@@ -151,6 +153,7 @@ class Fit {
   const std::vector<FitParameter>& parameters_;
   const std::vector<double>& measured_;
   const Predict& predict_;
+  const double prior_weight_;
   std::vector<double> predicted_;
   std::vector<double> values_;
   std::vector<bool> free_;
@@ -181,9 +184,9 @@ absl::StatusOr<FitResult> FitMap(const std::vector<FitParameter>& parameters,
                                  const std::vector<double>& measured,
                                  const Predict& predict,
                                  const FitOptions& options) {
-  const absl::Status checked = Check(parameters, measured);
+  const absl::Status checked = Check(parameters, measured, options.few_rows);
   if (!checked.ok()) return checked;
-  Fit fit(parameters, measured, predict);
+  Fit fit(parameters, measured, predict, options.prior_weight);
   FitResult result;
   result.weak.assign(parameters.size(), false);
   fit.Improve(options.evaluations);
@@ -194,6 +197,12 @@ absl::StatusOr<FitResult> FitMap(const std::vector<FitParameter>& parameters,
   result.residuals = fit.Residuals();
   result.evaluations = fit.evaluations();
   return result;
+}
+
+double MeanLoss(const std::vector<double>& residuals) {
+  double sum = 0;
+  for (const double residual : residuals) sum += Huber(residual);
+  return sum / static_cast<double>(std::max<size_t>(1, residuals.size()));
 }
 
 double SpreadOf(std::vector<double> residuals, double share) {

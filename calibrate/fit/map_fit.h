@@ -28,6 +28,9 @@ struct FitOptions {
   // A parameter is weak if the mean loss grows by less than this when it goes
   // back to its prior: the rows do not tell otherwise. It is then left there.
   double weak_loss = 2e-4;
+  double prior_weight = 1;  // Of kPriorWeight.
+  // Fewer rows than parameters are no error: the prior tells the rest.
+  bool few_rows = false;
 };
 
 struct FitResult {
@@ -39,14 +42,17 @@ struct FitResult {
 };
 
 // Minimises mean(Huber(ln(measured / predicted))) +
-// sum(((ln value - ln prior) / log_sigma)^2) / (2 rows) * kPriorWeight by
-// subplex. Huber's knee is at 3 %, so that single rows that ran off do not
-// count by their square. Error: no rows, as many parameters as rows, or bounds
-// that do not hold the prior.
+// sum(((ln value - ln prior) / log_sigma)^2) / (2 rows) * kPriorWeight, times
+// the options', by subplex. Huber's knee is at 3 %, so that single rows that
+// ran off do not count by their square. Error: no rows, as many parameters as
+// rows, or bounds that do not hold the prior.
 absl::StatusOr<FitResult> FitMap(const std::vector<FitParameter>& parameters,
                                  const std::vector<double>& measured,
                                  const Predict& predict,
                                  const FitOptions& options);
+
+// Of residuals; what FitMap minimises, without the prior's part.
+double MeanLoss(const std::vector<double>& residuals);
 
 // The standard deviation of a normal distribution whose p10 to p90 would hold
 // `share` of the residuals.

@@ -21,6 +21,8 @@ using model::TiledPrefillFamily;
 
 constexpr double kWide = 0.6;  // Of a logarithm.
 constexpr double kFraction = 0.3;
+// Half of a tile's time is exponentials: 1 / (2 (1/2 + 1/4)).
+constexpr double kNarrowFraction = 2.0 / 3;
 
 // Constants of one generation's bf16 kernels: launch, start, fractions, solo,
 // bandwidth and droop as the performance model's design §1.5 fitted them (H100,
@@ -176,6 +178,14 @@ bool HasOneCall(const model::Device& device, const MeasuredCase& measured) {
          RunsAmpereKernels(device.spec());
 }
 
+// Arithmetic in fewer bits: matrices multiply at twice the rate, exponentials
+// and their sums between them do not.
+void Narrow(TiledPrefillFamily& family) {
+  for (auto& [head_size, fraction] : family.peak_fractions) {
+    fraction *= kNarrowFraction;
+  }
+}
+
 // Prompts of latent attention have one head size and fewer rows.
 std::vector<FreeParameter> FreeOfLatentPrefill() {
   return {{"launch_seconds", kWide, 30},
@@ -191,9 +201,14 @@ std::vector<FreeParameter> FreeOfLatentPrefill() {
 
 std::vector<FitPlan> PrefillPlans(const model::Device& device,
                                   const MeasuredCase& measured) {
+  std::vector<TiledPrefillFamily> families = PrefillPriors(device);
+  if (measured.slice == "fp8" && device.HasTensor(model::Format::kFp8E4m3)) {
+    for (TiledPrefillFamily& family : families) Narrow(family);
+    return PlansOf(std::move(families), "narrow_prefill",
+                   model::Format::kFp8E4m3, FreeOfPrefill());
+  }
   const std::optional<model::Format> cache = CacheOf(measured.slice);
   if (!cache || !device.HasTensor(model::Format::kBf16)) return {};
-  std::vector<TiledPrefillFamily> families = PrefillPriors(device);
   for (TiledPrefillFamily& family : families) {
     family.decodes_as_prompts = HasOneCall(device, measured) ? 1 : 0;
   }

@@ -64,10 +64,28 @@ TEST_F(PrefillPlanTest, PriorsCanStandInAStack) {
   }
 }
 
-// Of other kernels, masks and arithmetic there is no family.
+// Exponentials take as long as with 16 bits: a smaller share of a higher rate.
+TEST_F(PrefillPlanTest, NarrowArithmeticHasAFamilyOfItsOwn) {
+  const model::Device& device = profile("h100-sxm").device();
+  const auto narrow = PrefillPlans(device, Row("TensorRT-LLM", "fp8"));
+  const auto wide = PrefillPlans(device, Row("TensorRT-LLM", "bf16 kv fp8"));
+  ASSERT_EQ(narrow.size(), wide.size());
+  EXPECT_EQ(narrow[0].slots[0].op_kind, "narrow_prefill");
+  EXPECT_EQ(wide[0].slots[0].op_kind, "attention_prefill");
+  EXPECT_EQ(narrow[0].slots[0].precision, wide[0].slots[0].precision);
+  const char kHead[] = "peak_fraction_head_128_ratio";
+  EXPECT_LT(*ParameterOf(narrow[0].slots[0].prior, kHead),
+            *ParameterOf(wide[0].slots[0].prior, kHead));
+  // No units for it.
+  EXPECT_TRUE(PrefillPlans(profile("a100-sxm-80gb").device(),
+                           Row("TensorRT-LLM", "fp8"))
+                  .empty());
+}
+
+// Of other kernels and masks there is no family.
 TEST_F(PrefillPlanTest, OnlyTheEnginesOwnKernels) {
   const model::Device& device = profile("h100-sxm").device();
-  for (const char* slice : {"bf16, triton", "bf16, not causal", "fp8",
+  for (const char* slice : {"bf16, triton", "bf16, not causal", "fp8, triton",
                             "bf16 kv fp8, triton", "prefill bf16"}) {
     EXPECT_TRUE(PrefillPlans(device, Row("vLLM", slice)).empty()) << slice;
   }

@@ -133,8 +133,10 @@ absl::StatusOr<FittedServed> FitServed(const std::vector<ServingRow>& rows,
           "# Written by mansard-calibrate fit.\n";
     }
     text += model::DerivedStackToText(
-        ServedStackId(place.framework), ServedBase(*profile->second).spec().id,
-        ServedFamilies(*profile->second, place.framework), std::nullopt, costs);
+        {.id = ServedStackId(place.framework),
+         .base = ServedBase(*profile->second).spec().id,
+         .families = ServedFamilies(*profile->second, place.framework),
+         .engine_costs = costs});
   }
   return fitted;
 }

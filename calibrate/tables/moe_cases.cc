@@ -107,12 +107,17 @@ bool HasTokensOfOneRank(const Table& table) {
   return table.text("framework") == "SGLang" &&
          table.text("framework_version") == "0.5.10";
 }
-// and gave the ids of other ranks' experts to the rank's first one. The
-// block-scaled kernel leaves such rows out.
+// and gave the ids of other ranks' experts to the rank's first one, whose rows
+// Triton's and Marlin's kernels multiply. So does TensorRT-LLM's block-scaled
+// Triton kernel with the rows of all tokens: its time does not fall with the
+// number of ranks.
 bool MultipliesForeignRows(const Table& table) {
-  return HasTokensOfOneRank(table) && table.text("dtype_weight") == "bf16" &&
-         table.text("kernel") == "sglang_fused_moe_triton" &&
-         table.count("moe_ep") > 1;
+  const std::string& kernel = table.text("kernel");
+  const bool given =
+      HasTokensOfOneRank(table) &&
+      (kernel == "sglang_marlin_moe" || kernel == "sglang_fused_moe_triton");
+  return table.count("moe_ep") > 1 &&
+         (given || kernel == "moe_torch_flow_triton_fp8_block");
 }
 
 // DeepSeek-V3's router lets a token reach 4 of 8 groups of experts: half of
@@ -265,7 +270,8 @@ void Reinterpret(const Table& table, Layer& layer, MeasuredCase& measured) {
         std::max<int64_t>(1, std::llround(layer.load.tokens));
   }
   if (MultipliesForeignRows(table)) {
-    layer.load.rows = layer.load.tokens * layer.experts.per_token;
+    layer.load.rows =
+        static_cast<double>(layer.experts.tokens) * layer.experts.per_token;
     layer.even = false;
   }
 }

@@ -180,10 +180,30 @@ TEST(MoeCases, OldProgramOfOneEngineRanForeignRows) {
   EXPECT_EQ(Gemm(wide, 0).distinct_experts, 2);
   EXPECT_FALSE(Gemm(wide, 0).even);
   EXPECT_EQ(wide[3].work.activations_out.value(), 2 * 64 * 2);
-  // Block-scaled kernels leave them out.
-  const OpList low = OpsOf(ReadOne(std::string("H100_SXM,fp8,fp8") + kRow));
-  EXPECT_EQ(Gemm(low, 0).rows, 2);
-  EXPECT_EQ(low[4].work.activations_out.value(), 2 * 64 * 2);
+  // Two tokens with two experts each, whatever the weights are.
+  const OpList low =
+      OpsOf(ReadOne(std::string("H100_SXM,fp8,fp8_block128") + kRow));
+  EXPECT_EQ(Gemm(low, 0).rows, 4);
+  const std::string marlin =
+      ",fused_moe_layer,4,64,32,2,8,1,4,balanced,50,SGLang,0.5.10,"
+      "sglang_marlin_moe";
+  EXPECT_EQ(Gemm(OpsOf(ReadOne("B300_SXM,bf16,int4" + marlin)), 0).rows, 4);
+  // Kernels that are told which rows are theirs.
+  const std::string other =
+      ",fused_moe_layer,4,64,32,2,8,1,4,balanced,50,SGLang,0.5.10,"
+      "sglang_flashinfer_cutedsl_moe";
+  EXPECT_EQ(Gemm(OpsOf(ReadOne("B300_SXM,bf16,bf16" + other)), 0).rows, 2);
+}
+
+TEST(MoeCases, OneBlockScaledKernelMultipliesTheRowsOfAllTokens) {
+  const std::string row =
+      "B200_SXM,fp8,fp8_block128,fused_moe_layer,4,64,32,2,8,1,4,balanced,50,"
+      "TensorRT-LLM,1.3.0rc20,";
+  // Four tokens with two experts each; the rank holds two of eight experts.
+  const OpList ops = OpsOf(ReadOne(row + "moe_torch_flow_triton_fp8_block"));
+  EXPECT_EQ(Gemm(ops, 0).rows, 8);
+  EXPECT_LE(Gemm(ops, 0).distinct_experts, 2);
+  EXPECT_EQ(Gemm(OpsOf(ReadOne(row + "moe_torch_flow")), 0).rows, 2);
 }
 
 TEST(MoeCases, GroupLimitedRoutersAreFlagged) {

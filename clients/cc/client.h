@@ -8,6 +8,7 @@
 #include "absl/time/time.h"
 #include "grpcpp/channel.h"
 #include "grpcpp/client_context.h"
+#include "mansard/v1/calibration_service.grpc.pb.h"
 #include "mansard/v1/catalog_service.grpc.pb.h"
 #include "mansard/v1/estimation_service.grpc.pb.h"
 #include "mansard/v1/planning_service.grpc.pb.h"
@@ -30,6 +31,7 @@ class Client {
   v1::EstimationService::Stub& estimation() const { return *estimation_; }
   v1::CatalogService::Stub& catalog() const { return *catalog_; }
   v1::PlanningService::Stub& planning() const { return *planning_; }
+  v1::CalibrationService::Stub& calibration() const { return *calibration_; }
   const std::shared_ptr<grpc::Channel>& channel() const { return channel_; }
 
  private:
@@ -38,6 +40,7 @@ class Client {
   std::unique_ptr<v1::EstimationService::Stub> estimation_;
   std::unique_ptr<v1::CatalogService::Stub> catalog_;
   std::unique_ptr<v1::PlanningService::Stub> planning_;
+  std::unique_ptr<v1::CalibrationService::Stub> calibration_;
 };
 
 }  // namespace mansard::client

@@ -27,6 +27,22 @@ enum class Command {
   kModelDiff,
   kHardwareList,
   kHardwareGet,
+  kModelApply,
+  kModelDelete,
+  kHardwareApply,
+  kHardwareDelete,
+  kHardwareDiff,
+  kEngineList,
+  kEngineGet,
+  kEngineCreate,
+  kEngineApply,
+  kEngineDelete,
+  kEngineDiff,
+  kCalibrationList,
+  kCalibrationGet,
+  kCalibrationApply,
+  kCalibrationDelete,
+  kCalibrationDiff,
   kValidate,
 };
 
@@ -38,6 +54,8 @@ enum class Phase { kPrefill, kDecode, kMixed };
 // Counts are as typed; they fit the request's fields, their ranges are the
 // server's to check. Empty: not given.
 struct EstimateFlags {
+  // Instead of all that says what runs where, and how.
+  std::string engine = "";
   std::string model = "";
   std::string hardware = "";
   std::string fabric = "";
@@ -76,6 +94,7 @@ struct EstimateFlags {
   bool unfused = false;
   bool unfused_residual = false;
   bool eager = false;
+  std::string all_reduce = "";
   std::string overlap = "";
   std::optional<double> overlap_efficiency = std::nullopt;
   std::optional<int64_t> overlap_multiprocessors = std::nullopt;
@@ -117,6 +136,10 @@ struct KernelFlags {
   bool plain = false;
   std::optional<int64_t> bytes = std::nullopt;
   std::optional<int64_t> ranks = std::nullopt;
+  std::optional<int64_t> nodes = std::nullopt;
+  std::string algorithm = "";
+  std::optional<double> imbalance = std::nullopt;
+  std::optional<int64_t> multiprocessors = std::nullopt;
   std::optional<int64_t> rows = std::nullopt;
   std::optional<int64_t> columns = std::nullopt;
   std::optional<int64_t> fused = std::nullopt;
@@ -143,6 +166,22 @@ struct ValidateFlags {
   bool all_rows = false;
 };
 
+// Of the commands that change the catalog.
+struct CatalogFlags {
+  std::string file = "";
+  std::string etag = "";
+  bool dry_run = false;
+  // Of `engine create`.
+  std::string display_name = "";
+  std::optional<int64_t> max_batched_tokens = std::nullopt;
+  std::optional<int64_t> max_sequences = std::nullopt;
+  std::optional<int64_t> block_tokens = std::nullopt;
+  std::optional<int64_t> kv_tokens = std::nullopt;
+  std::optional<double> memory_utilization = std::nullopt;
+  std::string scheduling = "";
+  std::string role = "";
+};
+
 struct Arguments {
   Command command = Command::kHelp;
   // "host:port", or empty: the embedded engine.
@@ -155,6 +194,7 @@ struct Arguments {
   EstimateFlags estimate;
   KernelFlags kernel;
   KvFlags kv;
+  CatalogFlags catalog;
   ValidateFlags validate;
   // Roofline: whose bytes the intensities count.
   std::string level;

@@ -89,6 +89,20 @@ const std::vector<CountFlag>& OverlapFlags() {
   return *kFlags;
 }
 
+const std::vector<CatalogCount>& LimitFlags() {
+  static const auto* const kFlags = new std::vector<CatalogCount>{
+      {"--max-batched-tokens", &CatalogFlags::max_batched_tokens, kMax32, true,
+       "New tokens of a pass, on all data ranks together"},
+      {"--max-sequences", &CatalogFlags::max_sequences, kMax32, true,
+       "Requests that run at a time, on all data ranks together"},
+      {"--kv-block-tokens", &CatalogFlags::block_tokens, kMax32, true,
+       "Tokens of a block of the cache"},
+      {"--kv-tokens", &CatalogFlags::kv_tokens, kMax64, true,
+       "Tokens in the cache, where the engine says so itself"},
+  };
+  return *kFlags;
+}
+
 CommandTree::CommandTree() : root_(help::kRoot) {
   root_.name("mansard");
   root_.footer(help::kRootFooter);
@@ -100,6 +114,8 @@ CommandTree::CommandTree() : root_(help::kRoot) {
   AddRoofline();
   AddKv();
   AddModelAndHardware();
+  AddEngine();
+  AddCalibration();
   AddValidate();
   AddLeaf(
       AddCommand(&root_, "status", "Is the engine there, and what does it hold",
@@ -204,8 +220,11 @@ void CommandTree::AddStepChoices(CLI::App* app, const char* group) {
   app->add_flag("--eager", flags.eager,
                 "The host launches each kernel, as without CUDA graphs")
       ->group(group);
+  AddText(app, "--all-reduce", flags.all_reduce,
+          "All of them by one, such as ring or one-shot (default: by size)",
+          "ALGORITHM", group);
   AddText(app, "--overlap", flags.overlap,
-          "two-batch: halves compute and communicate in turns; none (default)",
+          "two-batch: halves take turns; gemm: behind GEMMs; none (default)",
           "KIND", group);
   app->add_option("--overlap-efficiency", raw_.overlap_efficiency,
                   "Share of the shorter that is hidden (default 0.8, assumed)")
@@ -243,6 +262,9 @@ void CommandTree::AddSending(CLI::App* app) {
 }
 
 void CommandTree::AddPass(CLI::App* app) {
+  AddText(app, "--engine", arguments_.estimate.engine,
+          "An engine of the catalog, instead of all that follows but the work",
+          "ID", "What runs where");
   AddModel(app);
   AddText(app, "--phase", raw_.phase, "prefill, decode or mixed", "PHASE",
           "Work");
@@ -323,8 +345,8 @@ void CommandTree::AddKv() {
 }
 
 void CommandTree::AddModelAndHardware() {
-  CLI::App* model =
-      AddCommand(&root_, "model", "Models: list, get, diff, import", "");
+  CLI::App* model = AddCommand(
+      &root_, "model", "Models: list, get, apply, delete, diff, import", "");
   AddLeaf(AddCommand(model, "list", "The models in the catalog", ""),
           Command::kModelList, false);
   CLI::App* get = AddCommand(model, "get", "Shapes and sizes of one model",
@@ -344,9 +366,11 @@ void CommandTree::AddModelAndHardware() {
   import->add_option("FILE", arguments_.operand,
                      "A config.json, its folder, or - for standard input");
   AddLeaf(import, Command::kModelImport, true);
+  AddApply(model, Command::kModelApply, help::kModelApplyFooter);
+  AddDelete(model, "model", Command::kModelDelete);
 
-  CLI::App* hardware =
-      AddCommand(&root_, "hardware", "Hardware: list, get", "");
+  CLI::App* hardware = AddCommand(
+      &root_, "hardware", "Hardware: list, get, apply, delete, diff", "");
   AddLeaf(AddCommand(hardware, "list", "The hardware in the catalog", ""),
           Command::kHardwareList, false);
   CLI::App* profile =
@@ -355,6 +379,132 @@ void CommandTree::AddModelAndHardware() {
   profile->add_option("ID", arguments_.operand,
                       "As in `mansard hardware list`");
   AddLeaf(profile, Command::kHardwareGet, true);
+  AddApply(hardware, Command::kHardwareApply, help::kHardwareApplyFooter);
+  AddDelete(hardware, "hardware", Command::kHardwareDelete);
+  AddDiff(hardware, "hardware", Command::kHardwareDiff,
+          help::kHardwareDiffFooter);
+}
+
+void CommandTree::AddGet(CLI::App* parent, const std::string& noun,
+                         Command command, const char* footer) {
+  CLI::App* app = AddCommand(parent, "get", "One " + noun, footer);
+  app->add_option("ID", arguments_.operand,
+                  "As in `mansard " + noun + " list`");
+  AddLeaf(app, command, true);
+}
+
+void CommandTree::AddApply(CLI::App* parent, Command command,
+                           const char* footer) {
+  CLI::App* app = AddCommand(parent, "apply",
+                             "Create or update what a file describes", footer);
+  app->add_option("RESOURCE", arguments_.operand,
+                  "Id; default: the file's own, or its name without ending");
+  AddText(app, "-f,--file", arguments_.catalog.file,
+          "Textproto or JSON, or - for standard input", "FILE", "The change");
+  app->add_flag("--dry-run", arguments_.catalog.dry_run,
+                "Check alone, store nothing")
+      ->group("The change");
+  AddLeaf(app, command, false);
+}
+
+void CommandTree::AddDelete(CLI::App* parent, const std::string& noun,
+                            Command command) {
+  CLI::App* app = AddCommand(
+      parent, "delete", "Take it, with all revisions, from the catalog", "");
+  app->add_option("ID", arguments_.operand,
+                  "As in `mansard " + noun + " list`");
+  AddText(app, "--etag", arguments_.catalog.etag,
+          "Only where it is still the one with this etag", "ETAG",
+          "The change");
+  AddLeaf(app, command, false);
+}
+
+void CommandTree::AddDiff(CLI::App* parent, const std::string& noun,
+                          Command command, const char* footer) {
+  CLI::App* app =
+      AddCommand(parent, "diff", "Where two differ, field by field", footer);
+  app->add_option("A", arguments_.operand,
+                  "As in `mansard " + noun + " list`, or a file");
+  app->add_option("B", arguments_.second_operand, "The same");
+  AddLeaf(app, command, false);
+}
+
+void CommandTree::AddEngine() {
+  CLI::App* engine = AddCommand(
+      &root_, "engine",
+      "Engines (deployments): list, get, create, apply, delete, diff", "");
+  AddLeaf(AddCommand(engine, "list", "The engines in the catalog", ""),
+          Command::kEngineList, false);
+  AddGet(engine, "engine", Command::kEngineGet, help::kEngineGetFooter);
+  CLI::App* create = AddCommand(engine, "create", "A deployment under a name",
+                                help::kEngineCreateFooter);
+  create->add_option("ID", arguments_.operand,
+                     "Lower-case letters, digits, \"-\", \".\"");
+  AddModel(create);
+  AddLayoutAndFormats(create);
+  AddUnfused(create, "Kernels");
+  AddStepChoices(create, "Kernels");
+  const char* limits = "Limits (default: the kernel stack's own)";
+  AddCounts(create, LimitFlags(), limits);
+  AddText(create, "--memory-utilization", raw_.memory_utilization,
+          "Share of device memory that the engine uses, above 0, at most 1",
+          "RATIO", limits);
+  CatalogFlags& flags = arguments_.catalog;
+  const char* group = "What it does";
+  AddText(create, "--scheduling", flags.scheduling,
+          "mixed (default): prompts' chunks join decodes; prefill-first",
+          "KIND", group);
+  AddText(create, "--role", flags.role,
+          "aggregated (default), prefill or decode", "ROLE", group);
+  AddText(create, "--display-name", flags.display_name, "For people", "TEXT",
+          group);
+  create->add_flag("--dry-run", flags.dry_run, "Check alone, store nothing")
+      ->group("The change");
+  AddLeaf(create, Command::kEngineCreate, false);
+  AddApply(engine, Command::kEngineApply, help::kEngineApplyFooter);
+  AddDelete(engine, "engine", Command::kEngineDelete);
+  AddDiff(engine, "engine", Command::kEngineDiff, help::kEngineDiffFooter);
+}
+
+void CommandTree::AddCalibration() {
+  CLI::App* calibration =
+      AddCommand(&root_, "calibration",
+                 "Calibrations: list, get, apply, delete, diff", "");
+  CLI::App* list = AddCommand(calibration, "list", "Those of a device", "");
+  list->add_option("ID", arguments_.operand, "As in `mansard hardware list`");
+  AddLeaf(list, Command::kCalibrationList, false);
+  const char* operand = "HARDWARE/CALIBRATION: h100-sxm/2026-11-30";
+  CLI::App* get =
+      AddCommand(calibration, "get", "One, with what it measured", "");
+  get->add_option("ID", arguments_.operand, operand);
+  AddLeaf(get, Command::kCalibrationGet, true);
+  CLI::App* apply =
+      AddCommand(calibration, "apply", "Make its stack part of the hardware",
+                 help::kCalibrationApplyFooter);
+  apply->add_option("ID", arguments_.operand, operand);
+  AddText(apply, "-f,--file", arguments_.catalog.file,
+          "First keep this one under ID: textproto or JSON", "FILE",
+          "The change");
+  AddText(apply, "--etag", arguments_.catalog.etag,
+          "Only where the hardware is still the one with this etag", "ETAG",
+          "The change");
+  apply
+      ->add_flag("--dry-run", arguments_.catalog.dry_run,
+                 "Check the file alone, store nothing")
+      ->group("The change");
+  AddLeaf(apply, Command::kCalibrationApply, false);
+  CLI::App* remove =
+      AddCommand(calibration, "delete", "Take it from the catalog", "");
+  remove->add_option("ID", arguments_.operand, operand);
+  AddText(remove, "--etag", arguments_.catalog.etag,
+          "Only where it is still the one with this etag", "ETAG",
+          "The change");
+  AddLeaf(remove, Command::kCalibrationDelete, false);
+  CLI::App* diff =
+      AddCommand(calibration, "diff", "Where two differ, field by field", "");
+  diff->add_option("A", arguments_.operand, "HARDWARE/CALIBRATION, or a file");
+  diff->add_option("B", arguments_.second_operand, "The same");
+  AddLeaf(diff, Command::kCalibrationDiff, false);
 }
 
 void CommandTree::AddValidate() {

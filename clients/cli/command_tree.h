@@ -26,6 +26,7 @@ struct CountOf {
 using CountFlag = CountOf<EstimateFlags>;
 using KernelCount = CountOf<KernelFlags>;
 using KvCount = CountOf<KvFlags>;
+using CatalogCount = CountOf<CatalogFlags>;
 const std::vector<CountFlag>& WorkFlags();
 // Of a model's pass; a kernel has none.
 const std::vector<CountFlag>& DraftFlags();
@@ -35,6 +36,8 @@ const std::vector<CountFlag>& SendFlags();
 // Of `mansard kv`.
 const std::vector<KvCount>& KvCounts();
 const std::vector<CountFlag>& OverlapFlags();
+// Of `mansard engine create`.
+const std::vector<CatalogCount>& LimitFlags();
 // A command of `mansard kernel`.
 struct KernelCommand {
   Command command;
@@ -55,6 +58,8 @@ struct RawFlags {
   std::string phase;
   std::string acceptance;
   std::string overlap_efficiency;
+  std::string memory_utilization;
+  std::string imbalance;
   std::map<std::string, std::string> counts;  // By flag.
   bool version = false;
 };
@@ -109,6 +114,15 @@ class CommandTree {
     }
   }
   void AddModelAndHardware();
+  void AddEngine();
+  void AddCalibration();
+  // Of a resource in the catalog, as `noun` says.
+  void AddGet(CLI::App* parent, const std::string& noun, Command command,
+              const char* footer);
+  void AddApply(CLI::App* parent, Command command, const char* footer);
+  void AddDelete(CLI::App* parent, const std::string& noun, Command command);
+  void AddDiff(CLI::App* parent, const std::string& noun, Command command,
+               const char* footer);
   void AddValidate();
 
   CLI::App root_;

@@ -23,7 +23,8 @@ tensors, hardware get the device. Its rows of sums and their parts stand togethe
 of the parts, "hbm" of its three kinds of bytes. -o md prints what table does, as Markdown.
 
 Exit codes: 0 done, 1 failed, 2 usage, 3 server unreachable or too slow, 4 infeasible (opt-in).
-Environment: MANSARD_SERVER as --server (the flag wins); NO_COLOR turns colours off.)";
+Environment: MANSARD_SERVER as --server (the flag wins); MANSARD_STATE_DIR, where the catalog of
+the embedded engine is kept; NO_COLOR turns colours off.)";
 
 inline constexpr char kEstimateFooter[] =
     R"(--context includes the tokens computed now: --context minus --tokens are cached already.
@@ -104,9 +105,20 @@ inline constexpr char kKernelMoeFooter[] =
         --hardware h200-sxm)";
 
 inline constexpr char kKernelCollectiveFooter[] =
-    R"(Examples:
+    R"(OP: all_reduce, all_gather, reduce_scatter, all_to_all, broadcast, send_receive; tokens of a rank
+to their experts and back: expert_dispatch, expert_combine (--tokens, --hidden, --experts, --top-k).
+Algorithms: one-shot, two-shot, ring, tree, in-switch, hierarchical, direct, low-latency,
+throughput. The answer says which one was taken.
+
+Examples:
   mansard kernel collective all_reduce --bytes 16777216 --ranks 8 --hardware h100-sxm
-  mansard kernel collective all_gather --bytes 1048576 --ranks 4 --hardware a100-sxm-80gb)";
+  mansard kernel collective all_gather --bytes 1048576 --ranks 4 --hardware a100-sxm-80gb
+  Over two nodes, and a ring in place of what the library takes:
+    mansard kernel collective all_reduce --bytes 16777216 --ranks 16 --nodes 2 --algorithm ring \
+        --hardware h100-sxm
+  fp8 tokens to 256 experts on 16 ranks of two nodes:
+    mansard kernel collective expert_dispatch --tokens 128 --hidden 7168 --experts 256 --top-k 8 \
+        --ranks 16 --nodes 2 --activations fp8 --hardware h100-sxm)";
 
 inline constexpr char kKernelElementwiseFooter[] =
     R"(Examples:
@@ -194,5 +206,49 @@ inline constexpr char kStatusFooter[] =
 Examples:
   mansard status
   mansard --server localhost:7447 status)";
+
+inline constexpr char kModelApplyFooter[] =
+    R"(A config.json or its folder works too. What comes with the program gets a revision above it;
+`model delete` brings it back. Without --server the catalog is kept in $MANSARD_STATE_DIR, or
+$XDG_STATE_HOME/mansard, or ~/.local/state/mansard. Examples:
+  mansard model apply my-model -f ./config.json --dry-run
+  mansard model get my-model -o json > my-model.json
+  mansard model apply -f my-model.json
+JSON has the etag: the update is refused where another change came between.)";
+
+inline constexpr char kHardwareApplyFooter[] =
+    R"(What comes with the program gets a revision above it; `hardware delete` brings it back. Engines
+that name it are resolved anew; where one could not be, nothing changes. Example:
+  mansard hardware get h100-sxm -o textproto > mine.textproto
+  mansard hardware apply -f mine.textproto)";
+
+inline constexpr char kHardwareDiffFooter[] =
+    R"(Files are compared as they would be stored. Examples:
+  mansard hardware diff h100-sxm h100-pcie
+  mansard hardware diff mine@1a2b3c4d5e6f mine
+  mansard hardware diff mine mine.textproto)";
+
+inline constexpr char kEngineGetFooter[] =
+    R"(-o textproto prints the file that `engine apply` reads.)";
+
+inline constexpr char kEngineCreateFooter[] =
+    R"(An engine follows the newest revisions of its model and hardware. Example:
+  mansard engine create prod-a --model llama-3.1-70b --hardware h100-sxm --tp 4 --stack vllm-0.24 \
+      --max-batched-tokens 8192 --max-sequences 256 --memory-utilization 0.9
+  mansard estimate --engine prod-a --phase decode --batch 64 --context 4096)";
+
+inline constexpr char kEngineApplyFooter[] =
+    R"(Example:
+  mansard engine get prod-a -o textproto > prod-a.textproto
+  mansard engine apply -f prod-a.textproto --dry-run)";
+
+inline constexpr char kEngineDiffFooter[] =
+    R"(Examples:
+  mansard engine diff prod-a prod-b
+  mansard engine diff prod-a prod-a.textproto)";
+
+inline constexpr char kCalibrationApplyFooter[] =
+    R"(The stack takes the place of the hardware's stack with its id, or comes last. Example:
+  mansard calibration apply h100-sxm/2026-11-30 -f calibration.textproto)";
 
 }  // namespace mansard::cli::help

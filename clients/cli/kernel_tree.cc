@@ -63,14 +63,25 @@ KernelCommand Moe() {
 }
 
 KernelCommand Collective() {
-  return {Command::kKernelCollective,
-          "collective",
-          "all_reduce or all_gather between devices",
-          help::kKernelCollectiveFooter,
-          "all_reduce, or all_gather",
-          {{"--bytes", &K::bytes, kMax64, false,
-            "The whole buffer, as in nccl-tests"},
-           {"--ranks", &K::ranks, kMax32, false, "Devices that take part"}}};
+  return {
+      Command::kKernelCollective,
+      "collective",
+      "A collective between devices, or tokens to experts and back",
+      help::kKernelCollectiveFooter,
+      "all_reduce, expert_dispatch, or another of those below",
+      {{"--bytes", &K::bytes, kMax64, false,
+        "The whole buffer, as in nccl-tests"},
+       {"--ranks", &K::ranks, kMax32, false, "Devices that take part"},
+       {"--nodes", &K::nodes, kMax32, true,
+        "Nodes that they lie in (default: as few as the fabric allows)"},
+       {"--tokens", &K::tokens, kMax64, false, "Experts: tokens of one rank"},
+       {"--hidden", &K::hidden, kMax64, false, "Experts: elements of a token"},
+       {"--experts", &K::experts, kMax32, false,
+        "Experts of all ranks together"},
+       {"--top-k", &K::top_k, kMax32, false, "Experts that a token is sent to"},
+       {"--sms", &K::multiprocessors, kMax32, true,
+        "Experts: multiprocessors that move tokens (default: the "
+        "library's)"}}};
 }
 
 KernelCommand Elementwise() {
@@ -129,6 +140,16 @@ void CommandTree::AddKernel(CLI::App* parent, const KernelCommand& kernel) {
     AddUnfused(app, group);
     app->add_flag("--full", flags.full,
                   "Not causal: prefill tokens see the whole context")
+        ->group(group);
+  }
+  if (kernel.command == Command::kKernelCollective) {
+    app->add_option("--algorithm", flags.algorithm,
+                    "Of those below (default: the stack's choice)")
+        ->type_name("NAME")
+        ->group(group);
+    app->add_option("--imbalance", raw_.imbalance,
+                    "Experts: busiest rank over the mean (default: expected)")
+        ->type_name("RATIO")
         ->group(group);
   }
   if (kernel.command == Command::kKernelMoe) {

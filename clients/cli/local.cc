@@ -11,10 +11,13 @@ struct LocalEngine::Parts {
   std::unique_ptr<server::Server> server;
 };
 
-absl::StatusOr<std::unique_ptr<LocalEngine>> LocalEngine::Start() {
+absl::StatusOr<std::unique_ptr<LocalEngine>> LocalEngine::Start(
+    const std::string& state_dir, bool may_change) {
   server::ServerOptions options;
   // Calls that fail are the command's to report, not the log's.
   options.log_level = server::LogLevel::kError;
+  options.state_dir = state_dir;
+  options.read_only_state = !may_change;
   absl::StatusOr<std::unique_ptr<server::Server>> server =
       server::Server::Create(std::move(options));
   if (!server.ok()) return server.status();

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <string>
 
 #include "absl/status/statusor.h"
 
@@ -13,7 +14,10 @@ namespace mansard::cli {
 
 class LocalEngine {
  public:
-  static absl::StatusOr<std::unique_ptr<LocalEngine>> Start();
+  // With the catalog of `state_dir`: of what is there, or, where it may be
+  // changed, made where there is none. Empty: without one.
+  static absl::StatusOr<std::unique_ptr<LocalEngine>> Start(
+      const std::string& state_dir, bool may_change);
   ~LocalEngine();
 
   // Valid while the engine lives.

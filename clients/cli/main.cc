@@ -1,7 +1,10 @@
 // mansard: the command line. Exit codes: command_status.h.
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
+#include <iterator>
 #include <memory>
+#include <string>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -50,8 +53,58 @@ absl::StatusOr<Answer> Run(const Session& session, const Arguments& arguments,
       return RunHardwareList(session, arguments, style);
     case Command::kHardwareGet:
       return RunHardwareGet(session, arguments, style);
+    case Command::kEngineList:
+      return RunEngineList(session, arguments, style);
+    case Command::kEngineGet:
+      return RunEngineGet(session, arguments, style);
+    case Command::kEngineCreate:
+      return RunEngineCreate(session, arguments, style);
+    case Command::kCalibrationList:
+      return RunCalibrationList(session, arguments, style);
+    case Command::kCalibrationGet:
+      return RunCalibrationGet(session, arguments, style);
+    case Command::kCalibrationApply:
+      return RunCalibrationApply(session, arguments);
+    case Command::kModelApply:
+    case Command::kHardwareApply:
+    case Command::kEngineApply:
+      return RunApply(session, arguments);
+    case Command::kModelDelete:
+    case Command::kHardwareDelete:
+    case Command::kEngineDelete:
+    case Command::kCalibrationDelete:
+      return RunDelete(session, arguments);
+    case Command::kHardwareDiff:
+    case Command::kEngineDiff:
+    case Command::kCalibrationDiff:
+      return RunDiff(session, arguments);
   }
   return Answer();
+}
+
+bool ChangesCatalog(Command command) {
+  constexpr Command kChanging[] = {
+      Command::kModelApply,       Command::kModelDelete,
+      Command::kHardwareApply,    Command::kHardwareDelete,
+      Command::kEngineCreate,     Command::kEngineApply,
+      Command::kEngineDelete,     Command::kCalibrationApply,
+      Command::kCalibrationDelete};
+  return std::find(std::begin(kChanging), std::end(kChanging), command) !=
+         std::end(kChanging);
+}
+
+// Where the embedded engine's catalog is kept. Empty: nowhere.
+std::string StateDirectory() {
+  const auto variable = [](const char* name) {
+    const char* const value = std::getenv(name);
+    return std::string(value == nullptr ? "" : value);
+  };
+  const std::string own = variable("MANSARD_STATE_DIR");
+  if (!own.empty()) return own;
+  const std::string xdg = variable("XDG_STATE_HOME");
+  if (!xdg.empty()) return xdg + "/mansard";
+  const std::string home = variable("HOME");
+  return home.empty() ? "" : home + "/.local/state/mansard";
 }
 
 absl::StatusOr<Answer> RunWithSession(const Arguments& arguments,
@@ -61,7 +114,9 @@ absl::StatusOr<Answer> RunWithSession(const Arguments& arguments,
                        arguments.timeout),
                arguments, style);
   }
-  absl::StatusOr<std::unique_ptr<LocalEngine>> engine = LocalEngine::Start();
+  absl::StatusOr<std::unique_ptr<LocalEngine>> engine =
+      LocalEngine::Start(StateDirectory(), ChangesCatalog(arguments.command) &&
+                                               !arguments.catalog.dry_run);
   if (!engine.ok()) {
     return Failed(absl::StrCat("The embedded engine does not start: ",
                                engine.status().message()));

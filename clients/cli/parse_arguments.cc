@@ -117,12 +117,29 @@ absl::Status ReadCounts(CommandTree& tree,
   return absl::OkStatus();
 }
 
+absl::Status ReadRatio(CommandTree& tree, const char* flag,
+                       const std::string& text, std::optional<double>* value,
+                       const char* allowed = "a number, 0 to 1") {
+  if (tree.Deepest().get_option(flag)->empty()) return absl::OkStatus();
+  double ratio = 0;
+  if (!absl::SimpleAtod(text, &ratio) || !std::isfinite(ratio)) {
+    return UsageError(
+        absl::StrCat(flag, " is \"", text, "\"; allowed: ", allowed));
+  }
+  *value = ratio;
+  return absl::OkStatus();
+}
+
 absl::Status ReadKernel(CommandTree& tree, const KernelCommand& kernel,
                         Arguments* arguments) {
   if (arguments->estimate.hardware.empty()) {
     return UsageError("--hardware is missing", HelpHint(tree.Deepest()));
   }
   absl::Status status = ReadCounts(tree, kernel.counts, &arguments->kernel);
+  if (status.ok() && kernel.command == Command::kKernelCollective) {
+    return ReadRatio(tree, "--imbalance", tree.raw().imbalance,
+                     &arguments->kernel.imbalance, "a number, 1 or more");
+  }
   if (!status.ok() || kernel.command != Command::kKernelAttention) {
     return status;
   }
@@ -140,25 +157,14 @@ absl::Status ReadKernel(CommandTree& tree, const KernelCommand& kernel,
   return ReadCounts(tree, counts, &arguments->estimate);
 }
 
-absl::Status ReadRatio(CommandTree& tree, const char* flag,
-                       const std::string& text, std::optional<double>* value) {
-  if (tree.Deepest().get_option(flag)->empty()) return absl::OkStatus();
-  double ratio = 0;
-  if (!absl::SimpleAtod(text, &ratio) || !std::isfinite(ratio)) {
-    return UsageError(
-        absl::StrCat(flag, " is \"", text, "\"; allowed: a number, 0 to 1"));
-  }
-  *value = ratio;
-  return absl::OkStatus();
-}
-
 absl::Status ReadEstimate(CommandTree& tree, EstimateFlags* estimate) {
   const std::pair<const char*, const std::string*> required[] = {
       {"--model", &estimate->model},
       {"--hardware", &estimate->hardware},
       {"--phase", &tree.raw().phase}};
   for (const auto& [name, value] : required) {
-    if (value->empty()) {
+    const bool of_engine = value != &tree.raw().phase;
+    if (value->empty() && !(of_engine && !estimate->engine.empty())) {
       return UsageError(absl::StrCat(name, " is missing"),
                         HelpHint(tree.Deepest()));
     }
@@ -196,6 +202,36 @@ absl::Status ReadKv(CommandTree& tree, Arguments* arguments) {
   const absl::Status status = ReadCounts(tree, KvCounts(), &arguments->kv);
   if (!status.ok()) return status;
   return ReadCounts(tree, LayoutFlags(), &arguments->estimate);
+}
+
+absl::Status ReadEngine(CommandTree& tree, Arguments* arguments) {
+  EstimateFlags* const estimate = &arguments->estimate;
+  const std::pair<const char*, const std::string*> required[] = {
+      {"--model", &estimate->model}, {"--hardware", &estimate->hardware}};
+  for (const auto& [name, value] : required) {
+    if (value->empty()) {
+      return UsageError(absl::StrCat(name, " is missing"),
+                        HelpHint(tree.Deepest()));
+    }
+  }
+  absl::Status status =
+      ReadRatio(tree, "--overlap-efficiency", tree.raw().overlap_efficiency,
+                &estimate->overlap_efficiency);
+  if (status.ok()) {
+    status =
+        ReadRatio(tree, "--memory-utilization", tree.raw().memory_utilization,
+                  &arguments->catalog.memory_utilization);
+  }
+  for (const auto* flags : {&LayoutFlags(), &OverlapFlags()}) {
+    if (status.ok()) status = ReadCounts(tree, *flags, estimate);
+  }
+  if (!status.ok()) return status;
+  return ReadCounts(tree, LimitFlags(), &arguments->catalog);
+}
+
+bool NeedsFile(Command command) {
+  return command == Command::kModelApply ||
+         command == Command::kHardwareApply || command == Command::kEngineApply;
 }
 
 absl::Status ReadGlobals(const RawFlags& raw, Arguments* arguments) {
@@ -312,6 +348,13 @@ absl::StatusOr<Arguments> Read(CommandTree& tree) {
     }
     if (status.ok() && leaf.command == Command::kKv) {
       status = ReadKv(tree, &arguments);
+    }
+    if (status.ok() && leaf.command == Command::kEngineCreate) {
+      status = ReadEngine(tree, &arguments);
+    }
+    if (status.ok() && NeedsFile(leaf.command) &&
+        arguments.catalog.file.empty()) {
+      status = UsageError("-f is missing", HelpHint(app));
     }
     for (const KernelCommand& kernel : KernelCommands()) {
       if (status.ok() && leaf.command == kernel.command) {

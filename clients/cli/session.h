@@ -33,18 +33,18 @@ class Session {
                       flag_of_field);
   }
 
-  // Every page of a catalog list, merged.
-  template <class Request, class Response>
-  absl::StatusOr<Response> ListAll(grpc::Status (
-      v1::CatalogService::Stub::*method)(grpc::ClientContext*, const Request&,
-                                         Response*)) const {
-    Request request;
+  // Every page of a list, merged. `request` says of what.
+  template <class Stub, class Request, class Response>
+  absl::StatusOr<Response> ListAll(
+      Stub& stub,
+      grpc::Status (Stub::*method)(grpc::ClientContext*, const Request&,
+                                   Response*),
+      Request request = Request()) const {
     request.set_page_size(kPageSize);
     Response all;
     do {
       Response page;
-      const absl::Status status =
-          Call(client_.catalog(), method, request, &page);
+      const absl::Status status = Call(stub, method, request, &page);
       if (!status.ok()) return status;
       request.set_page_token(page.next_page_token());
       page.clear_next_page_token();

@@ -41,6 +41,7 @@ OpClass ClassOf(OpKind kind) {
     case OpKind::kAllGather:
     case OpKind::kReduceScatter:
     case OpKind::kAllToAll:
+    case OpKind::kBroadcast:
     case OpKind::kSendReceive:
     case OpKind::kExpertDispatch:
     case OpKind::kExpertCombine:

@@ -3,13 +3,14 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_format.h"
 #include "model/base/status_macros.h"
 #include "model/estimate/assumptions.h"
 #include "model/estimate/formats.h"
 #include "model/estimate/layout_assumptions.h"
+#include "model/estimate/link_factor.h"
 #include "model/estimate/memory_assumptions.h"
 #include "model/estimate/overlapped.h"
+#include "model/estimate/target_rules.h"
 #include "model/price/scaled_hardware.h"
 
 namespace mansard::model {
@@ -22,40 +23,6 @@ std::shared_ptr<const ModelGraph> ResolveGraph(const TargetSpec& spec,
       spec.graph->WithKvHeads(*spec.kv_heads, "kv_head_count", violations);
   if (!changed.has_value()) return nullptr;
   return std::make_shared<const ModelGraph>(*std::move(changed));
-}
-
-// Of the tier's bandwidth to that which the stacks' rates are of: the profile's
-// first fabric with the tier.
-double LinkFactor(const HardwareProfile& hardware, const Fabric& fabric,
-                  LinkTier tier) {
-  const Link* const link = fabric.FindLink(tier);
-  for (const Fabric& known : hardware.fabrics()) {
-    const Link* const first = known.FindLink(tier);
-    if (first == nullptr || link == nullptr) continue;
-    return link->bandwidth.value / first->bandwidth.value;
-  }
-  return 1;
-}
-
-void CheckOverlap(const Overlap& overlap, const TargetSpec& spec,
-                  Violations& violations) {
-  Violations::Scope scope(violations, "overlap");
-  if (!(overlap.efficiency >= 0 && overlap.efficiency <= 1)) {
-    violations.Add("efficiency_ratio", absl::StrCat("is ", overlap.efficiency,
-                                                    "; allowed: 0 to 1"));
-  }
-  const auto& known = spec.hardware->device().spec().multiprocessor_count;
-  const double most = known.has_value() ? known->value - 1 : 0;
-  if (overlap.multiprocessors < 0 || overlap.multiprocessors > most) {
-    violations.Add(
-        "multiprocessor_count",
-        absl::StrCat("is ", overlap.multiprocessors, "; allowed: 0 to ", most));
-  }
-  if (spec.parallelism.pipeline > 1) {
-    violations.Add("kind",
-                   "is \"two-batch\", which needs pipeline_size 1: a pipeline "
-                   "overlaps micro-batches already");
-  }
 }
 
 }  // namespace
@@ -99,6 +66,10 @@ absl::StatusOr<Target> Target::Create(const TargetSpec& spec,
   if (spec.overlap.has_value()) {
     CheckOverlap(*spec.overlap, spec, violations);
   }
+  {
+    const Violations::Scope scope(violations, "limits");
+    CheckEngineMemoryChoice(spec.memory, violations);
+  }
   if (violations.all().size() != before) {
     return absl::InvalidArgumentError("The target breaks rules.");
   }
@@ -113,6 +84,10 @@ absl::StatusOr<Target> Target::Create(const TargetSpec& spec,
   }
   if (spec.kv_send.has_value()) {
     RETURN_IF_ERROR(CheckCollectives(spec.kv_send->tier, *spec.stack));
+  }
+  CheckAllReduce(spec, *layout, violations);
+  if (violations.all().size() != before) {
+    return absl::InvalidArgumentError("The target breaks rules.");
   }
 
   Target target(std::move(graph), spec.hardware, spec.fabric, spec.stack,
@@ -144,10 +119,16 @@ void Target::Choose() {
     stack_ = changed_stack_.get();
   };
   const bool graphs = stack_->spec().host.cuda_graphs;
-  if (spec_.cuda_graphs.value_or(graphs) != graphs) {
+  const bool chosen = spec_.memory != EngineMemoryChoice{};
+  if (chosen || spec_.cuda_graphs.value_or(graphs) != graphs ||
+      spec_.all_reduce_algorithm != CollectiveAlgorithm::kAuto ||
+      spec_.gemm_tile.has_value()) {
     KernelStackSpec changed = stack_->spec();
-    changed.host.cuda_graphs = *spec_.cuda_graphs;
-    Violations none;  // Both are legal in any stack.
+    changed.host.cuda_graphs = spec_.cuda_graphs.value_or(graphs);
+    if (chosen) changed.memory = WithChoice(changed.memory, spec_.memory);
+    changed.all_reduce_algorithm = spec_.all_reduce_algorithm;
+    if (spec_.gemm_tile.has_value()) ForceTile(*spec_.gemm_tile, changed);
+    Violations none;  // All are legal in any stack, and were checked.
     std::optional<KernelStack> made =
         KernelStack::Create(std::move(changed), none);
     if (made.has_value()) replace(*std::move(made));
@@ -205,10 +186,7 @@ void Target::Describe(const std::vector<std::string>& of_formats) {
   for (LinkTier tier : layout_.Tiers()) {
     const double factor = LinkFactor(*hardware_, *fabric_, tier);
     if (factor == 1) continue;
-    assumptions_.push_back(absl::StrFormat(
-        "the kernel stack's rates on %s are of the device's first fabric: %.3g "
-        "times those are taken, as its bandwidth is",
-        LinkTierName(tier), factor));
+    assumptions_.push_back(LinkFactorAssumption(tier, factor));
   }
   if (spec_.overlap.has_value()) {
     assumptions_.push_back(OverlapAssumption(*spec_.overlap));
@@ -229,7 +207,8 @@ void EstimatePass(const Target& target, const ForwardPass& pass,
         EstimatePipeline(target.setup(), pass, estimate.ops, estimate.times);
     estimate.memory = PipelineFootprint(target.setup(), pass);
   } else if (target.spec().overlap.has_value() &&
-             NoOverlapReason(target.setup(), pass).empty()) {
+             NoOverlapReason(target.setup(), pass, target.spec().overlap->kind)
+                 .empty()) {
     estimate.phase =
         EstimateOverlapped(target.setup(), pass, estimate.ops, estimate.times);
     const OpList whole = Lower(target.graph(), pass, target.layout(),

@@ -13,38 +13,12 @@
 #include "model/estimate/kv_send.h"
 #include "model/estimate/memory.h"
 #include "model/estimate/pipeline.h"
+#include "model/estimate/target_spec.h"
 #include "model/hardware/hardware_profile.h"
 #include "model/lower/lower.h"
 #include "model/workload/layout.h"
 
 namespace mansard::model {
-
-// What a caller asks to be estimated, names already looked up.
-struct TargetSpec {
-  std::shared_ptr<const ModelGraph> graph;
-  std::shared_ptr<const HardwareProfile> hardware;
-  const Fabric* fabric = nullptr;      // One of the profile's.
-  const KernelStack* stack = nullptr;  // One of the profile's.
-  Parallelism parallelism;
-  // Empty: the graph's own.
-  std::optional<Format> weights;
-  std::optional<Format> activations;
-  std::optional<Format> kv_cache;
-  std::optional<Format> state;
-  // Over the formats above.
-  std::vector<LinearChoice> linears;
-  std::optional<int> kv_heads;
-  // What if scores went through memory?
-  bool unfused_attention = false;
-  // Set: passes end with their prompts' keys and values at another pool.
-  std::optional<KvSend> kv_send = std::nullopt;
-  // Empty: the stack's own.
-  std::optional<bool> residual_into_norm = std::nullopt;
-  std::optional<bool> cuda_graphs = std::nullopt;
-  std::optional<Overlap> overlap = std::nullopt;
-  // Of the engine: some stacks' costs vary by it. Empty: of none in particular.
-  std::string engine_version = "";
-};
 
 // What of a target its stack's costs vary by: weights of experts tell a graph
 // that has some, else those of feed-forwards.
@@ -56,8 +30,10 @@ CostCase CostCaseOf(const ModelGraph& graph, const PassFormats& formats,
 class Target {
  public:
   // Violations are below "parallelism", "precision", "kv_head_count",
-  // "kv_transfer" and "overlap": its efficiency is 0 to 1, it takes fewer
-  // multiprocessors than the device is known to have, and there is no pipeline.
+  // "kv_transfer", "limits" (see CheckEngineMemoryChoice),
+  // "all_reduce_algorithm" (the tensor ranks have it, for some buffer) and
+  // "overlap": its efficiency is 0 to 1, it takes fewer multiprocessors than
+  // the device is known to have, and there is no pipeline.
   // A format that the device or the stack cannot compute in is not a
   // violation but an error: FAILED_PRECONDITION, whose message lists the
   // supported formats; INVALID_ARGUMENT stands for `violations` not empty.

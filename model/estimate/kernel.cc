@@ -5,6 +5,9 @@
 
 #include "absl/strings/str_cat.h"
 #include "model/base/status_macros.h"
+#include "model/estimate/kernel_collective.h"
+#include "model/estimate/link_factor.h"
+#include "model/price/scaled_hardware.h"
 #include "model/price/work_on_device.h"
 
 namespace mansard::model {
@@ -60,6 +63,33 @@ void SetIntensity(const Device& device, KernelEstimate& kernel) {
   }
 }
 
+// That a collective crosses.
+std::vector<LinkTier> TiersOf(const KernelSpec& spec) {
+  const auto* kernel = std::get_if<CollectiveKernel>(&spec.work);
+  if (kernel == nullptr) return {};
+  std::vector<LinkTier> tiers = {TierOf(*kernel, *spec.fabric)};
+  const int node_ranks = kernel->ranks / NodesOf(*kernel, *spec.fabric);
+  const Link* inside =
+      node_ranks > 1 ? spec.fabric->LinkFor(node_ranks) : nullptr;
+  if (inside != nullptr && inside->tier != tiers.front()) {
+    tiers.push_back(inside->tier);
+  }
+  return tiers;
+}
+
+// With the fabric's rates; null where they are the stack's own.
+std::shared_ptr<const KernelStack> StackFor(const KernelSpec& spec) {
+  std::shared_ptr<const KernelStack> stack;
+  for (LinkTier tier : TiersOf(spec)) {
+    const double factor = LinkFactor(*spec.hardware, *spec.fabric, tier);
+    if (factor == 1) continue;
+    stack = std::make_shared<const KernelStack>(
+        WithLinkRates(stack != nullptr ? *stack : *spec.stack, tier, factor,
+                      spec.fabric->spec().links.front().tier));
+  }
+  return stack;
+}
+
 }  // namespace
 
 absl::StatusOr<KernelEstimate> EstimateKernel(const KernelSpec& spec,
@@ -73,13 +103,29 @@ absl::StatusOr<KernelEstimate> EstimateKernel(const KernelSpec& spec,
   const Device& device = spec.hardware->device();
   KernelEstimate kernel;
   kernel.ops = KernelOps(spec, resolved.formats);
-  kernel.times = PriceAll(kernel.ops, {device, *spec.fabric, *spec.stack});
+  kernel.stack = StackFor(spec);
+  const HardwareView view{
+      device, *spec.fabric,
+      kernel.stack != nullptr ? *kernel.stack : *spec.stack};
+  if (const auto* collective = std::get_if<CollectiveKernel>(&spec.work)) {
+    CheckAlgorithm(*collective, kernel.ops.front(), view, violations);
+    if (violations.all().size() != before) {
+      return absl::InvalidArgumentError("The kernel breaks rules.");
+    }
+  }
+  kernel.times = PriceAll(kernel.ops, view);
   for (const Op& op : kernel.ops) {
     kernel.names.push_back(NameOf(op, spec.work));
   }
   SumTimes(kernel);
   SetIntensity(device, kernel);
   kernel.assumptions = DeviceAssumptions(device);
+  for (LinkTier tier : TiersOf(spec)) {
+    const double factor = LinkFactor(*spec.hardware, *spec.fabric, tier);
+    if (factor != 1) {
+      kernel.assumptions.push_back(LinkFactorAssumption(tier, factor));
+    }
+  }
   if (resolved.weight_only) {
     kernel.assumptions.push_back(WeightOnlyAssumption(
         {resolved.formats.precision.weights,

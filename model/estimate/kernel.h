@@ -1,6 +1,7 @@
 // One kernel that belongs to no model, priced as it is inside one.
 #pragma once
 
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -27,13 +28,16 @@ struct KernelEstimate {
   FlopsPerByte intensity;  // Tensor and vector work; zero without bytes.
   FlopsPerByte ridge;      // Of the datasheet; zero where no rate is known.
   std::vector<std::string> assumptions;
+  // Of the families that the times name, where it is not the spec's.
+  std::shared_ptr<const KernelStack> stack;
 };
 
 // Violations are below "gemm", "attention", "moe", "collective" and
 // "elementwise", by the names of the wire. A format that the device or the
 // stack cannot compute in, or a link without collectives, is
 // FAILED_PRECONDITION as for Target::Create; INVALID_ARGUMENT stands for
-// `violations` not empty.
+// `violations` not empty, as where an algorithm is asked for that neither the
+// stack nor the ranks have.
 absl::StatusOr<KernelEstimate> EstimateKernel(const KernelSpec& spec,
                                               Violations& violations);
 

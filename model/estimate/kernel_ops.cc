@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "model/base/status_macros.h"
+#include "model/estimate/kernel_collective.h"
 #include "model/graph/graph_rules.h"
 
 namespace mansard::model {
@@ -12,7 +13,6 @@ namespace {
 constexpr double kMaxSize = 1e9;
 constexpr double kMaxElements = 1e15;
 constexpr double kMaxHidden = 1 << 24;
-constexpr double kMaxMessageBytes = 1e15;
 constexpr double kMaxFusedOperations = 1000;
 
 struct Size {
@@ -90,15 +90,7 @@ struct Checker {
   }
 
   void operator()(const CollectiveKernel& kernel) const {
-    Violations::Scope scope(violations, "collective");
-    if (!(kernel.message_bytes > 0 &&
-          kernel.message_bytes <= kMaxMessageBytes)) {
-      violations.Add("message_bytes", absl::StrCat("is ", kernel.message_bytes,
-                                                   "; allowed: above 0, at "
-                                                   "most 1e15"));
-    }
-    violations.CheckRange("rank_count", kernel.ranks, 2,
-                          fabric != nullptr ? fabric->NodeDevices() : kMaxSize);
+    CheckCollective(kernel, fabric, violations);
   }
 
   void operator()(const ElementwiseKernel& kernel) const {
@@ -202,12 +194,7 @@ struct Builder {
   }
 
   OpList operator()(const CollectiveKernel& kernel) const {
-    const CollectiveShape shape{kernel.ranks,
-                                spec.fabric->LinkFor(kernel.ranks)->tier};
-    const Bytes message = Bytes::Of(kernel.message_bytes);
-    return {kernel.operation == CollectiveKernel::Operation::kAllReduce
-                ? AllReduceOp(shape, message)
-                : AllGatherOp(shape, message)};
+    return {CollectiveKernelOp(kernel, *spec.fabric, formats)};
   }
 
   OpList operator()(const ElementwiseKernel& kernel) const {
@@ -232,8 +219,8 @@ absl::StatusOr<ResolvedFormats> FormatsOf(const KernelSpec& spec) {
     return ResolvedFormats{.formats = StorageFormats(spec.formats, {})};
   }
   if (const auto* collective = std::get_if<CollectiveKernel>(&spec.work)) {
-    RETURN_IF_ERROR(CheckCollectives(
-        spec.fabric->LinkFor(collective->ranks)->tier, *spec.stack));
+    RETURN_IF_ERROR(
+        CheckCollectives(TierOf(*collective, *spec.fabric), *spec.stack));
     return ResolvedFormats{.formats = StorageFormats(spec.formats, {})};
   }
   if (std::holds_alternative<ExpertsKernel>(spec.work)) {

@@ -2,6 +2,7 @@
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "model/price/communication_way.h"
 #include "tests/toy/toy_hardware.h"
 #include "tests/toy/toy_models.h"
 
@@ -202,6 +203,113 @@ TEST_F(KernelTest, CollectivesNeedAFamily) {
   Violations violations;
   EXPECT_EQ(EstimateKernel(SpecOf(reduce), violations).status().code(),
             absl::StatusCode::kFailedPrecondition);
+}
+
+// Toy: one line, 10 us + 1 us a step, 100 GB/s of what the busiest rank sends;
+// 1 GB of 8 ranks, of which the memory's 1 TB/s hides behind the link.
+TEST_F(KernelTest, EveryCollectiveHasItsStepsAndBytes) {
+  using Operation = CollectiveKernel::Operation;
+  const struct {
+    Operation operation;
+    int ranks;
+    double steps, wire;  // In GB.
+    const char* way;
+  } kCases[] = {
+      {Operation::kAllReduce, 8, 14, 2 * 7.0 / 8, "ring simple"},
+      {Operation::kAllGather, 8, 7, 7.0 / 8, "ring simple"},
+      {Operation::kReduceScatter, 8, 7, 7.0 / 8, "ring simple"},
+      {Operation::kAllToAll, 8, 7, 7.0 / 8, "direct simple"},
+      {Operation::kBroadcast, 8, 7, 1, "ring simple"},
+      {Operation::kSendReceive, 2, 1, 1, "direct simple"},
+  };
+  for (const auto& c : kCases) {
+    const KernelEstimate kernel =
+        Priced(SpecOf(CollectiveKernel{c.operation, 1e9, c.ranks}));
+    SCOPED_TRACE(kernel.names.front());
+    const OpTime& time = kernel.times.front();
+    EXPECT_NEAR(ToMicroseconds(time.busy[Resource::kNvlink]), 1e4 * c.wire,
+                1e-6);
+    EXPECT_NEAR(ToMicroseconds(time.busy[Resource::kSync]), 10 + c.steps, 1e-6);
+    // All of it at the link's rate.
+    EXPECT_NEAR(ToMicroseconds(kernel.floor), 1e4 * c.wire, 1e-6);
+    EXPECT_EQ(WayText(time.way), c.way);
+    EXPECT_EQ(time.tier, c.operation == Operation::kBroadcast
+                             ? std::min(time.family->tier, Tier::kTransferred)
+                             : time.family->tier);
+  }
+}
+
+// Eight ranks, 2 experts of 16 a token: 64 tokens of 1,000 bf16 elements.
+TEST_F(KernelTest, ExchangesSendACopyToEachRank) {
+  CollectiveKernel dispatch{CollectiveKernel::Operation::kExpertDispatch, 0, 8};
+  dispatch.exchanged = ExchangedTokens{.tokens = 64,
+                                       .hidden = 1000,
+                                       .experts_per_token = 2,
+                                       .experts = 16,
+                                       .imbalance = 1.5};
+  const auto bytes = [&] {
+    return Priced(SpecOf(dispatch)).ops.front().work.message.value();
+  };
+  // Of 8 ranks 2 independent choices reach 8 (1 - (7/8)^2), 7 of 8 are others.
+  const double copies = 64 * 8 * (1 - 49.0 / 64) * 7 / 8;
+  EXPECT_NEAR(bytes(), 1.5 * copies * 2000, 1e-6);
+  KernelSpec fp8 = SpecOf(dispatch);
+  fp8.formats.activations = Format::kFp8E4m3;
+  EXPECT_NEAR(Priced(fp8).ops.front().work.message.value(), 1.5 * copies * 1000,
+              1e-6);
+  // Outputs come back in 16 bits, whatever the way out.
+  dispatch.operation = CollectiveKernel::Operation::kExpertCombine;
+  KernelSpec back = SpecOf(dispatch);
+  back.formats.activations = Format::kFp8E4m3;
+  EXPECT_NEAR(Priced(back).ops.front().work.message.value(),
+              1.5 * copies * 2000, 1e-6);
+  // Unset: more than the mean, as one rank in eight is the busiest.
+  dispatch.exchanged->imbalance.reset();
+  EXPECT_GT(bytes(), copies * 2000);
+  EXPECT_LT(bytes(), 2 * copies * 2000);
+}
+
+TEST_F(KernelTest, AForcedAlgorithmIsTakenOrRefusedWithThoseThereAre) {
+  CollectiveKernel reduce{CollectiveKernel::Operation::kAllReduce, 1e6, 8};
+  reduce.algorithm = CollectiveAlgorithm::kRing;
+  EXPECT_EQ(Priced(SpecOf(reduce)).times.front().way.algorithm,
+            CollectiveAlgorithm::kRing);
+  reduce.algorithm = CollectiveAlgorithm::kOneShot;
+  Violations violations;
+  EXPECT_EQ(EstimateKernel(SpecOf(reduce), violations).status().code(),
+            absl::StatusCode::kInvalidArgument);
+  ASSERT_EQ(violations.all().size(), 1);
+  EXPECT_EQ(violations.all()[0].field, "collective.algorithm");
+  EXPECT_THAT(violations.all()[0].description, HasSubstr("bytes: ring"));
+}
+
+TEST_F(KernelTest, RanksLieInAsFewNodesAsTheFabricAllows) {
+  Link network;
+  network.tier = LinkTier::kRdma;
+  network.bandwidth = {GigabytesPerSecond(10), {}};
+  toy_.fabric.links.push_back(network);
+  toy_.stack.collectives[static_cast<size_t>(LinkTier::kRdma)] =
+      toy_.stack.collectives[static_cast<size_t>(LinkTier::kNvlink)];
+  toy_.stack.collectives[static_cast<size_t>(LinkTier::kRdma)]->facts.id =
+      "network";
+  CollectiveKernel gather{CollectiveKernel::Operation::kAllGather, 1e6, 12};
+  const auto shape = [&] {
+    return std::get<CollectiveShape>(Priced(SpecOf(gather)).ops.front().shape);
+  };
+  EXPECT_EQ(shape().nodes(), 2);
+  EXPECT_EQ(shape().node_ranks, 6);
+  EXPECT_EQ(shape().tier, LinkTier::kRdma);
+  gather.nodes = 4;
+  EXPECT_EQ(shape().node_ranks, 3);
+  gather.ranks = 8;
+  gather.nodes = 0;
+  EXPECT_EQ(shape().nodes(), 1);
+  // 0.125 MB of each of 2 nodes' 4 ranks, half of it to the other node.
+  gather.nodes = 2;
+  const OpTime time = Priced(SpecOf(gather)).times.front();
+  EXPECT_NEAR(ToMicroseconds(time.busy[Resource::kRdma]), 1.25, 1e-9);
+  gather.nodes = 3;
+  EXPECT_THAT(Refused(gather), ElementsAre("collective.node_count"));
 }
 
 TEST_F(KernelTest, ElementwiseNeedsNoTensorUnit) {

@@ -116,18 +116,23 @@ std::vector<std::string> LayoutAssumptions(const ModelGraph& graph,
 }
 
 std::string OverlapAssumption(const Overlap& overlap) {
-  const double spread = Overlap::kEfficiencySpread;
-  return absl::StrFormat(
+  const std::string shares = absl::StrFormat(
+      "%.0f %% (%.0f to %.0f, expected, not measured)",
+      100 * overlap.efficiency, 100 * overlap.Worst(), 100 * overlap.Best());
+  const std::string taken = absl::StrFormat(
+      "communication takes %d multiprocessors", overlap.multiprocessors);
+  if (overlap.kind == Overlap::Kind::kGemm) {
+    return absl::StrCat(
+        "overlap behind products: collectives beside them run in chunks, of a "
+        "wave of tiles at least, where that is faster; each chunk pays its "
+        "latency, and ",
+        shares, " of the shorter of both is hidden; ", taken, " beside them");
+  }
+  return absl::StrCat(
       "two-batch overlap: two halves of the requests take turns, each reads "
-      "all "
-      "weights, and %.0f %% (%.0f to %.0f, expected, not measured) of the "
-      "shorter "
-      "of computation and communication is hidden; communication takes %d "
-      "multiprocessors throughout and no memory bandwidth",
-      100 * overlap.efficiency,
-      100 * std::max(0.0, overlap.efficiency - spread),
-      100 * std::min(1.0, overlap.efficiency + spread),
-      overlap.multiprocessors);
+      "all weights, and ",
+      shares, " of the shorter of computation and communication is hidden; ",
+      taken, " throughout and no memory bandwidth");
 }
 
 }  // namespace mansard::model

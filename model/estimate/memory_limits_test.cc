@@ -405,5 +405,37 @@ TEST(Memory, OtherWeightsAreWholeOnEveryRank) {
   }
 }
 
+TEST(MemoryChoice, IsWhatTheStackWouldHaveSaid) {
+  EngineMemory said = Reserving();
+  said.usable_fraction = 0.5;
+  said.token_budget = 40;
+  said.sequence_limit = 7;
+  said.block_tokens = 8;
+  TargetSpec chosen = On(TinyGraph(), Reserving(), 1e6);
+  chosen.memory = {.usable_fraction = 0.5,
+                   .token_budget = 40,
+                   .sequence_limit = 7,
+                   .block_tokens = 8};
+  const ForwardPass pass = DecodePass(1, 1);
+  const MemoryFootprint expected = Footprint(On(TinyGraph(), said, 1e6), pass);
+  const MemoryFootprint memory = Footprint(chosen, pass);
+  EXPECT_EQ(memory.budget, Bytes::Of(5e5));
+  EXPECT_EQ(memory.workspace, expected.workspace);
+  EXPECT_EQ(memory.kv_token_capacity, expected.kv_token_capacity);
+  EXPECT_EQ(memory.max_requests, expected.max_requests);
+  EXPECT_NE(
+      memory.kv_token_capacity,
+      Footprint(On(TinyGraph(), Reserving(), 1e6), pass).kv_token_capacity);
+}
+
+TEST(MemoryChoice, BrokenRulesAreOfTheLimits) {
+  TargetSpec chosen = On(TinyGraph(), Reserving());
+  chosen.memory.usable_fraction = 0;
+  Violations violations;
+  EXPECT_FALSE(Target::Create(chosen, violations).ok());
+  ASSERT_EQ(violations.all().size(), 1u);
+  EXPECT_EQ(violations.all()[0].field, "limits.memory_utilization_ratio");
+}
+
 }  // namespace
 }  // namespace mansard::model

@@ -5,6 +5,7 @@
 #include <limits>
 #include <utility>
 
+#include "model/estimate/gemm_overlap.h"
 #include "model/lower/lower.h"
 #include "model/price/price.h"
 #include "model/price/scaled_hardware.h"
@@ -15,8 +16,8 @@ namespace {
 bool Communicates(OpKind kind) {
   return kind == OpKind::kAllReduce || kind == OpKind::kAllGather ||
          kind == OpKind::kReduceScatter || kind == OpKind::kAllToAll ||
-         kind == OpKind::kSendReceive || kind == OpKind::kExpertDispatch ||
-         kind == OpKind::kExpertCombine;
+         kind == OpKind::kBroadcast || kind == OpKind::kSendReceive ||
+         kind == OpKind::kExpertDispatch || kind == OpKind::kExpertCombine;
 }
 
 OpList WholePass(const PassSetup& setup, const ForwardPass& pass) {
@@ -139,12 +140,14 @@ Seconds FloorOf(const OpList& ops, const HardwareView& view) {
 
 }  // namespace
 
-std::string NoOverlapReason(const PassSetup& setup, const ForwardPass& pass) {
+std::string NoOverlapReason(const PassSetup& setup, const ForwardPass& pass,
+                            Overlap::Kind kind) {
   const OpList ops = WholePass(setup, pass);
   if (std::none_of(ops.begin(), ops.end(),
                    [](const Op& op) { return Communicates(op.kind); })) {
     return "one rank communicates nothing";
   }
+  if (kind == Overlap::Kind::kGemm) return NoGemmOverlapReason(ops);
   if (pass.LargestPart(setup.layout.data()).PartsNeeded(2) < 2) {
     return "no rank has two requests of a kind to go in two halves";
   }
@@ -154,6 +157,9 @@ std::string NoOverlapReason(const PassSetup& setup, const ForwardPass& pass) {
 PhaseEstimate EstimateOverlapped(const PassSetup& setup,
                                  const ForwardPass& pass, OpList& ops,
                                  std::vector<OpTime>& times) {
+  if (setup.overlap->kind == Overlap::Kind::kGemm) {
+    return EstimateBehindGemms(setup, pass, ops, times);
+  }
   LowerHalves(setup, pass, ops);
   PriceStreams(setup, ops, times);
   PhaseEstimate phase = Aggregate(ops, times, pass, setup.view);
@@ -169,10 +175,8 @@ PhaseEstimate EstimateOverlapped(const PassSetup& setup,
   phase.estimate = together(&OpTime::estimate, efficiency);
   phase.overlapped = together(&OpTime::overlapped, 1);
   phase.serial = together(&OpTime::serial, 0);
-  phase.p10 = together(&OpTime::p10,
-                       std::min(1.0, efficiency + Overlap::kEfficiencySpread));
-  phase.p90 = together(&OpTime::p90,
-                       std::max(0.0, efficiency - Overlap::kEfficiencySpread));
+  phase.p10 = together(&OpTime::p10, setup.overlap->Best());
+  phase.p90 = together(&OpTime::p90, setup.overlap->Worst());
   // What no way of running the pass beats: of the whole, not of its halves.
   phase.floor = Min(FloorOf(WholePass(setup, pass), setup.view) + host.floor,
                     phase.overlapped);

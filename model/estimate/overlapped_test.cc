@@ -140,7 +140,8 @@ TEST(Overlap, RunsPlainWhereNothingCanOverlap) {
     spec.parallelism.tensor = tensor;
     const Target target = BuildTarget(spec);
     const ForwardPass pass = DecodePass(requests, 10);
-    EXPECT_NE(NoOverlapReason(target.setup(), pass), "");
+    EXPECT_NE(NoOverlapReason(target.setup(), pass, Overlap::Kind::kTwoBatch),
+              "");
     spec.overlap.reset();
     EXPECT_EQ(EstimatePass(target, pass).phase.estimate,
               EstimatePass(BuildTarget(spec), pass).phase.estimate);

@@ -15,7 +15,8 @@ Seconds StepTimer::Estimate(const Target& target, const ForwardPass& pass) {
 }
 
 Seconds StepTimer::Estimate(const PassSetup& setup, const ForwardPass& pass) {
-  if (setup.overlap.has_value() && NoOverlapReason(setup, pass).empty()) {
+  if (setup.overlap.has_value() &&
+      NoOverlapReason(setup, pass, setup.overlap->kind).empty()) {
     return EstimateOverlapped(setup, pass, ops_, times_).estimate;
   }
   StageRepeats stages;

@@ -2,6 +2,7 @@
 
 #include "model/estimate/time_curve.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <functional>
@@ -85,6 +86,31 @@ TEST(TimeCurve, IsWithinToleranceOfSmoothTimes) {
   for (const Function& f : {root, saturates}) {
     EXPECT_LE(WorstOf(CurveOf(f, 20000), f, 20000), TimeCurve::kTolerance);
   }
+}
+
+// Peaks and steps within the range, at its ends and beyond it.
+TEST(TimeCurve, KnowsItsExtremesOverAnyRange) {
+  const Function f = [](int64_t x) {
+    const auto y = static_cast<double>(x);
+    return 10 + 4 * std::sin(y / 37) + (x > 300 && x <= 400 ? 5 : 0) +
+           (x > 700 ? -3 : 0);
+  };
+  const TimeCurve curve = CurveOf(f, 1000);
+  for (const int64_t first : {1, 2, 40, 255, 290, 301, 399, 690, 999, 1000}) {
+    for (const int64_t length : {0, 1, 2, 3, 17, 120, 500, 999}) {
+      const int64_t last = std::min<int64_t>(1000, first + length);
+      double least = curve.At(first).value();
+      double most = least;
+      for (int64_t x = first; x <= last; ++x) {
+        least = std::min(least, curve.At(x).value());
+        most = std::max(most, curve.At(x).value());
+      }
+      const TimeCurve::Extremes extremes = curve.Over(first, last);
+      EXPECT_EQ(extremes.least.value(), least) << first << " to " << last;
+      EXPECT_EQ(extremes.most.value(), most) << first << " to " << last;
+    }
+  }
+  EXPECT_EQ(TimeCurve().Over(3, 900).most, Seconds::Zero());
 }
 
 // Ten times as long costs a few pieces more.

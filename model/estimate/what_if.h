@@ -48,8 +48,10 @@ struct WhatIf {
 
 // All changes that are tried, in order: formats of weights and cache, twice the
 // requests, twice and half the tensor ranks, experts whole on their ranks,
-// fusion of residual and norm, no FlashAttention, no CUDA graphs, two-batch
-// overlap, the next faster network, other devices.
+// fusion of residual and norm, no FlashAttention, no CUDA graphs, both kinds of
+// overlap, prefixes of prompts and caches of decodes computed anew, one tile
+// for all products (the best ones, a smaller and a larger one), the next faster
+// network, other devices.
 std::vector<Variant> VariantsOf(const Target& target, const ForwardPass& pass,
                                 const WhatIfChoices& choices);
 

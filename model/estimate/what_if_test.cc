@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cstdio>
 #include <cstdlib>
 #include <string>
 #include <utility>
@@ -13,8 +14,10 @@
 namespace mansard::model {
 namespace {
 
+using mansard::testing::BuildPass;
 using mansard::testing::BuildTarget;
 using mansard::testing::DecodePass;
+using mansard::testing::PrefillPass;
 using mansard::testing::TargetOn;
 using ::testing::HasSubstr;
 
@@ -105,8 +108,62 @@ TEST(WhatIf, EqualsADirectEstimateOfTheChange) {
   changed = spec;
   changed.overlap = Overlap{};
   ExpectAsDirect(Find(all, "overlap", "two-batch"), changed, pass);
+  changed.overlap->kind = Overlap::Kind::kGemm;
+  ExpectAsDirect(Find(all, "overlap", "gemm"), changed, pass);
   ExpectAsDirect(Find(all, "hardware", "b200-sxm"),
                  SpecOf("llama-3.1-70b", "b200-sxm", 4), pass);
+}
+
+// 8 prompts of 4,096 tokens of which 1,024 are new; 32 decodes.
+TEST(WhatIf, RecomputesWhatIsCached) {
+  const TargetSpec spec = SpecOf("llama-3.1-70b", "h100-sxm", 4);
+  const RequestGroup decodes{Role::kDecode, 32, 1, 4095};
+  const ForwardPass pass =
+      BuildPass({{Role::kPrefill, 8, 1024, 3072}, decodes});
+  const auto all = AnswerOf(spec, pass, Choices());
+  ExpectAsDirect(Find(all, "recompute", "prompts"), spec,
+                 BuildPass({{Role::kPrefill, 8, 4096, 0}, decodes}));
+  ExpectAsDirect(Find(all, "recompute", "decodes"), spec,
+                 BuildPass({{Role::kPrefill, 8, 1024, 3072},
+                            {Role::kPrefill, 32, 4096, 0}}));
+  EXPECT_LT(Find(all, "recompute", "prompts").saved, Seconds::Zero());
+  const auto fresh = AnswerOf(spec, PrefillPass(2, 100), Choices());
+  EXPECT_THAT(Find(fresh, "recompute", "prompts").reason,
+              HasSubstr("no prompts have earlier tokens"));
+}
+
+TEST(WhatIf, TilesAreForcedOnAllProducts) {
+  TargetSpec spec = SpecOf("llama-3.1-70b", "h100-sxm", 4);
+  const ForwardPass pass = DecodePass(256, 1000);
+  EXPECT_NE(
+      Find(AnswerOf(spec, pass, Choices()), "gemm_tile", "another").reason, "");
+  spec.stack = spec.hardware->FindStack("vllm-0.24");
+  ASSERT_NE(spec.stack, nullptr);
+  std::vector<WhatIf> tiles;
+  for (const WhatIf& one : AnswerOf(spec, pass, Choices())) {
+    if (one.kind == "gemm_tile") tiles.push_back(one);
+  }
+  ASSERT_GE(tiles.size(), 3);
+  ASSERT_LE(tiles.size(), 4);
+  // No tile suits all products as well as each one's own.
+  for (const WhatIf& tile : tiles) {
+    EXPECT_LE(tile.saved, Seconds::Zero()) << tile.value;
+    TargetSpec forced = spec;
+    GemmTile size;
+    ASSERT_EQ(
+        std::sscanf(tile.value.c_str(), "%dx%d", &size.rows, &size.columns), 2);
+    forced.gemm_tile = size;
+    ExpectAsDirect(tile, forced, pass);
+  }
+  // No other tile is faster than the first.
+  const auto& families = spec.stack->spec().fine.plain_gemm;
+  for (const GemmTile& other :
+       families.For(static_cast<size_t>(Format::kBf16))->tiles) {
+    TargetSpec forced = spec;
+    forced.gemm_tile = other;
+    EXPECT_LE(tiles.front().time,
+              EstimatePass(BuildTarget(forced), pass).phase.estimate);
+  }
 }
 
 TEST(WhatIf, RanksByTimeSavedAToken) {

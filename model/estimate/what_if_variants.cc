@@ -3,6 +3,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "model/estimate/overlapped.h"
+#include "model/estimate/tile_choice.h"
 #include "model/estimate/what_if.h"
 
 namespace mansard::model {
@@ -19,6 +20,8 @@ class Variants {
   void AddExperts();
   void AddKernels();
   void AddOverlap();
+  void AddRecompute();
+  void AddTiles();
   void AddFabric(const std::vector<const Fabric*>& fabrics);
   void AddDevices(const WhatIfChoices& choices);
 
@@ -33,6 +36,8 @@ class Variants {
   }
   void AddWeights(Format format);
   void AddTensor(int size, absl::string_view reason);
+  void AddRecompute(absl::string_view value, Role role);
+  void SetGroups(RequestGroups groups, Variant& variant);
 
   const Target& target_;
   const ForwardPass& pass_;
@@ -61,12 +66,16 @@ void Variants::AddFormats() {
 void Variants::AddRequests() {
   RequestGroups groups = pass_.groups();
   for (RequestGroup& group : groups) group.request_count *= 2;
-  Variant& variant =
-      Add("request_count", absl::StrCat(2 * pass_.request_count()));
+  SetGroups(std::move(groups),
+            Add("request_count", absl::StrCat(2 * pass_.request_count())));
+}
+
+// Of the pass, with its routing and drafts; the reason where that cannot be.
+void Variants::SetGroups(RequestGroups groups, Variant& variant) {
   Violations violations;
   const ModelGraphSpec& graph = target_.graph().spec();
   std::optional<ForwardPass> pass =
-      ForwardPass::Create(groups, graph.max_context, violations);
+      ForwardPass::Create(std::move(groups), graph.max_context, violations);
   if (pass.has_value()) {
     pass = pass->WithRouting(pass_.routing(), target_.graph().ExpertCount(),
                              violations);
@@ -127,14 +136,56 @@ void Variants::AddKernels() {
 }
 
 void Variants::AddOverlap() {
-  std::string reason;
-  if (target_.spec().overlap.has_value()) {
-    reason = "it is on already";
-  } else if (target_.layout().pipeline() == 1) {
-    reason = NoOverlapReason(target_.setup(), pass_);
+  for (const auto kind : {Overlap::Kind::kTwoBatch, Overlap::Kind::kGemm}) {
+    const std::optional<Overlap>& now = target_.spec().overlap;
+    std::string reason;
+    if (now.has_value() && now->kind == kind) {
+      reason = "it is on already";
+    } else if (target_.layout().pipeline() == 1) {
+      reason = NoOverlapReason(target_.setup(), pass_, kind);
+    }
+    Variant& variant = Add("overlap", OverlapKindName(kind), reason);
+    if (reason.empty()) {
+      variant.spec.overlap = Overlap{};
+      variant.spec.overlap->kind = kind;
+    }
   }
-  Variant& variant = Add("overlap", "two-batch", reason);
-  if (!variant.spec.overlap.has_value()) variant.spec.overlap = Overlap{};
+}
+
+// Of the prompts' prefixes, and of all that decodes have cached.
+void Variants::AddRecompute() {
+  AddRecompute("prompts", Role::kPrefill);
+  AddRecompute("decodes", Role::kDecode);
+}
+
+void Variants::AddRecompute(absl::string_view value, Role role) {
+  RequestGroups groups = pass_.groups();
+  bool any = false;
+  for (RequestGroup& group : groups) {
+    if (group.role != role || group.prior_tokens == 0) continue;
+    any = true;
+    group.role = Role::kPrefill;
+    group.new_tokens += group.prior_tokens;
+    group.prior_tokens = 0;
+  }
+  Variant& variant = Add("recompute", value);
+  if (!any) {
+    variant.reason = absl::StrCat("no ", value, " have earlier tokens");
+    return;
+  }
+  SetGroups(std::move(groups), variant);
+}
+
+void Variants::AddTiles() {
+  const TileChoice choice = RankTiles(target_, pass_);
+  if (choice.tiles.empty()) {
+    Add("gemm_tile", "another", choice.reason);
+    return;
+  }
+  for (const GemmTile& tile : choice.tiles) {
+    Add("gemm_tile", absl::StrCat(tile.rows, "x", tile.columns))
+        .spec.gemm_tile = tile;
+  }
 }
 
 // The links inside a node are alike.
@@ -209,6 +260,8 @@ std::vector<Variant> VariantsOf(const Target& target, const ForwardPass& pass,
   variants.AddExperts();
   variants.AddKernels();
   variants.AddOverlap();
+  variants.AddRecompute();
+  variants.AddTiles();
   variants.AddFabric(choices.fabrics);
   variants.AddDevices(choices);
   return variants.Take();

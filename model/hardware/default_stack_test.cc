@@ -215,9 +215,11 @@ TEST(DefaultStackTest, CollectivesComeFromTheFabricsLinks) {
 }
 
 TEST(DefaultStackTest, OverflowIsAViolationAndNoCrash) {
-  DeviceSpec spec = Spec("NVIDIA", "Hopper sm_90", 1e300, 1e300);
+  // The largest rates that a device may have; the stack's are multiples.
+  DeviceSpec spec = Spec("NVIDIA", "Hopper sm_90", 1e24, 1e24);
   Violations violations;
   const std::optional<Device> device = Device::Create(spec, violations);
+  ASSERT_TRUE(device.has_value()) << violations.ToStatus();
   EXPECT_FALSE(DefaultStack(*device, {}, {}, violations));
   EXPECT_THAT(violations.ToStatus().ToString(),
               HasSubstr("l2_feed_bytes_per_second"));

@@ -33,6 +33,39 @@ void CheckEngineMemory(const EngineMemory& memory, Violations& violations) {
   CheckCount("mxfp4_width_multiple", memory.mxfp4_width_multiple, violations);
 }
 
+void CheckEngineMemoryChoice(const EngineMemoryChoice& choice,
+                             Violations& violations) {
+  if (choice.usable_fraction.has_value()) {
+    CheckFraction("memory_utilization_ratio", *choice.usable_fraction,
+                  violations);
+  }
+  const auto check = [&violations](absl::string_view field,
+                                   const std::optional<int64_t>& count) {
+    if (count.has_value() && (*count < 1 || *count > kMaxChosenTokens)) {
+      violations.Add(field, absl::StrCat("is ", *count, " a data rank; ",
+                                         "allowed: 1 to ", kMaxChosenTokens));
+    }
+  };
+  check("max_batched_token_count", choice.token_budget);
+  check("max_sequence_count", choice.sequence_limit);
+  check("kv_block_token_count", choice.block_tokens);
+}
+
+EngineMemory WithChoice(const std::optional<EngineMemory>& memory,
+                        const EngineMemoryChoice& choice) {
+  EngineMemory changed = memory.value_or(EngineMemory{});
+  if (!memory.has_value()) {
+    changed.provenance = {ProvenanceKind::kAssumed, "limits of the engine", ""};
+  }
+  changed.usable_fraction =
+      choice.usable_fraction.value_or(changed.usable_fraction);
+  changed.token_budget = choice.token_budget.value_or(changed.token_budget);
+  changed.sequence_limit =
+      choice.sequence_limit.value_or(changed.sequence_limit);
+  changed.block_tokens = choice.block_tokens.value_or(changed.block_tokens);
+  return changed;
+}
+
 EngineMemory DefaultEngineMemory(const Device& device) {
   const bool large = device.HbmCapacity() >= Gibibytes(70) &&
                      !absl::StartsWith(device.spec().architecture, "Ampere");

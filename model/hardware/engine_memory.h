@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 
 #include "model/base/units.h"
 #include "model/base/violations.h"
@@ -40,6 +41,29 @@ struct EngineMemory {
 // Rules: the fraction lies above 0 and is at most 1; bytes are 0 or more and
 // finite; counts are 1 or more, within limits that keep products finite.
 void CheckEngineMemory(const EngineMemory& memory, Violations& violations);
+
+// What one deployment has otherwise than its stack's EngineMemory. Of one data
+// rank. Empty: the stack's.
+struct EngineMemoryChoice {
+  std::optional<double> usable_fraction = std::nullopt;
+  std::optional<int64_t> token_budget = std::nullopt;
+  std::optional<int64_t> sequence_limit = std::nullopt;
+  std::optional<int64_t> block_tokens = std::nullopt;
+
+  bool operator==(const EngineMemoryChoice&) const = default;
+};
+
+// Rules: as CheckEngineMemory, and at most kMaxChosenTokens in the budget and
+// in a block. Violations are at "memory_utilization_ratio",
+// "max_batched_token_count", "max_sequence_count" and "kv_block_token_count".
+inline constexpr int64_t kMaxChosenTokens = 1'000'000;
+void CheckEngineMemoryChoice(const EngineMemoryChoice& choice,
+                             Violations& violations);
+
+// `memory` with what is chosen. Where the stack has none, the rest is as of an
+// engine that takes nothing.
+EngineMemory WithChoice(const std::optional<EngineMemory>& memory,
+                        const EngineMemoryChoice& choice);
 
 // One serving engine's defaults, measured on the H100 and taken for every
 // device: of 70 GiB and more, but for Ampere, steps of 8,192 tokens and 1,024

@@ -78,5 +78,43 @@ TEST(EngineMemory, LargestStepGoesByTheDevicesMemory) {
   }
 }
 
+TEST(EngineMemoryChoice, EveryRuleIsNamed) {
+  Violations violations;
+  CheckEngineMemoryChoice({}, violations);
+  EXPECT_TRUE(violations.empty());
+  CheckEngineMemoryChoice({.usable_fraction = 1.5,
+                           .token_budget = 1'000'001,
+                           .sequence_limit = 0,
+                           .block_tokens = -1},
+                          violations);
+  std::string text;
+  for (const Violation& violation : violations.all()) {
+    text += violation.field + " " + violation.description + "\n";
+  }
+  for (const char* field :
+       {"memory_utilization_ratio is 1.5", "max_batched_token_count is 1000001",
+        "max_sequence_count is 0", "kv_block_token_count is -1"}) {
+    EXPECT_THAT(text, HasSubstr(field));
+  }
+}
+
+TEST(EngineMemoryChoice, TakesThePlaceOfTheStacks) {
+  const EngineMemory stack = {.usable_fraction = 0.9,
+                              .framework = Bytes::Of(5),
+                              .token_budget = 8192,
+                              .sequence_limit = 1024,
+                              .block_tokens = 16};
+  EngineMemory changed =
+      WithChoice(stack, {.usable_fraction = 0.5, .token_budget = 2048});
+  EXPECT_EQ(changed.usable_fraction, 0.5);
+  EXPECT_EQ(changed.token_budget, 2048);
+  EXPECT_EQ(changed.sequence_limit, 1024);
+  EXPECT_EQ(changed.block_tokens, 16);
+  EXPECT_EQ(changed.framework, Bytes::Of(5));
+  changed = WithChoice(std::nullopt, {.block_tokens = 32});
+  EXPECT_EQ(changed.usable_fraction, 1);
+  EXPECT_EQ(changed.block_tokens, 32);
+}
+
 }  // namespace
 }  // namespace mansard::model

@@ -5,6 +5,7 @@
 
 #include <optional>
 #include <type_traits>
+#include <vector>
 
 #include "model/hardware/kernel_families.h"
 
@@ -18,12 +19,17 @@ enum class Range {
   kCount,     // 0 or more.
 };
 
+// The group of parameters that stand for their default where they are not
+// given.
+inline constexpr char kMayBeAbsent[] = "-";
+
 // One parameter of a formula: its name on the wire and its place in the
 // domain's struct. `get` is empty where the family has no such parameter.
 template <class Family>
 struct Parameter {
   const char* name;
-  const char* group;  // "": required.
+  // "": required. Others: groups whole or absent, one at least; kMayBeAbsent.
+  const char* group;
   Range range;
   std::optional<double> (*get)(const Family&);
   void (*set)(Family&, double);
@@ -135,7 +141,7 @@ constexpr Parameter<Family> Required(const char* name, Range range) {
 }
 template <auto member, class Family>
 constexpr Parameter<Family> Optional(const char* name, Range range) {
-  return {name, name, range, &OrZero<member>::Get, &Field<member>::Set};
+  return {name, kMayBeAbsent, range, &OrZero<member>::Get, &Field<member>::Set};
 }
 template <auto member, size_t index, class Family>
 constexpr Parameter<Family> EntryOf(const char* name) {
@@ -425,6 +431,8 @@ struct Formula<DirectAllReduceFamily> {
                                                       Range::kTime),
       family_internal::Required<&F::two_shot_bus, F>(
           "two_shot_bus_bytes_per_second", Range::kPositive),
+      family_internal::Optional<&F::two_shot_in_switch, F>("two_shot_in_switch",
+                                                           Range::kShare),
       family_internal::EntryOf<&F::one_shot_limit, 0, F>(
           "one_shot_limit_2_bytes"),
       family_internal::EntryOf<&F::one_shot_limit, 1, F>(
@@ -473,5 +481,32 @@ struct Formula<ExpertExchangeFamily> {
                                                         Range::kCount),
   };
 };
+
+// The sizes of the ops that a formula serves.
+template <class Family>
+std::vector<SizeName> FormulaSizes() {
+  using S = SizeName;
+  if constexpr (std::is_same_v<Family, GemmFamily>) {
+    return {S::kM, S::kN, S::kK, S::kBatch, S::kRows, S::kExperts};
+  } else if constexpr (std::is_same_v<Family, TiledGemmFamily>) {
+    return {S::kM, S::kN, S::kK, S::kBatch};
+  } else if constexpr (std::is_same_v<Family, ExpertGemmFamily>) {
+    return {S::kRows, S::kExperts, S::kN, S::kK};
+  } else if constexpr (std::is_same_v<Family, ElementwiseFamily>) {
+    return {S::kMovedBytes};
+  } else if constexpr (std::is_same_v<Family, CollectiveFamily> ||
+                       std::is_same_v<Family, DirectAllReduceFamily>) {
+    return {S::kMessageBytes, S::kRanks, S::kNodes};
+  } else if constexpr (std::is_same_v<Family, ExpertExchangeFamily>) {
+    return {S::kTokens, S::kColumns, S::kExpertsPerToken, S::kRanks, S::kNodes};
+  } else {
+    static_assert(std::is_same_v<Family, DecodeAttentionFamily> ||
+                  std::is_same_v<Family, PrefillAttentionFamily> ||
+                  std::is_same_v<Family, SplitDecodeFamily> ||
+                  std::is_same_v<Family, TiledPrefillFamily>);
+    return {S::kRequests,   S::kNewTokens, S::kContextTokens,
+            S::kQueryHeads, S::kKvHeads,   S::kHeadSize};
+  }
+}
 
 }  // namespace mansard::model

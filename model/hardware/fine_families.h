@@ -70,10 +70,16 @@ struct FineFamilies {
   ByFormat<SplitDecodeFamily> latent_decode;
   ByFormat<TiledPrefillFamily> tiled_prefill;
   ByFormat<TiledPrefillFamily> latent_prefill;
+  // In place of tiled_prefill, where arithmetic is in 8 bits or fewer: kernels
+  // of their own, which twice the tensor rate does not make twice as fast.
+  ByFormat<TiledPrefillFamily> narrow_prefill;
   // By the format of the weights. Plain GEMMs: of one matrix, whose input has
   // the weights' format too (but int4, which has none).
   ByFormat<TiledGemmFamily> plain_gemm;
   ByFormat<ExpertGemmFamily> experts;
+  // In place of experts, where kernels widen the weights to 16-bit inputs on
+  // the way; int4's, which no other kernels take, stand in experts.
+  ByFormat<ExpertGemmFamily> widened_experts;
   // By the format of the experts' weights, inside their layer: activation,
   // quantisation and weighted sum.
   ByFormat<ElementwiseFamily> expert_elementwise;
@@ -86,6 +92,7 @@ struct FineFamilies {
   ByTier<CollectiveFamily> all_gather;
   ByTier<CollectiveFamily> reduce_scatter;
   ByTier<CollectiveFamily> all_to_all;
+  ByTier<CollectiveFamily> broadcast;
   ByTier<CollectiveFamily> send_receive;
   ByTier<ExpertExchangeFamily> expert_dispatch;
   ByTier<ExpertExchangeFamily> expert_combine;

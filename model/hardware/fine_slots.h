@@ -32,8 +32,10 @@ void VisitFine(const Visit& visit) {
   slot("latent_decode", SlotKey::kFormat, &F::latent_decode);
   slot("attention_prefill", SlotKey::kFormat, &F::tiled_prefill);
   slot("latent_prefill", SlotKey::kFormat, &F::latent_prefill);
+  slot("narrow_prefill", SlotKey::kFormat, &F::narrow_prefill);
   slot("plain_gemm", SlotKey::kFormat, &F::plain_gemm);
   slot("experts", SlotKey::kFormat, &F::experts);
+  slot("widened_experts", SlotKey::kFormat, &F::widened_experts);
   slot("expert_elementwise", SlotKey::kFormat, &F::expert_elementwise);
   slot("quantize", SlotKey::kFormat, &F::quantize);
   slot("", SlotKey::kUse, &F::elementwise);
@@ -42,6 +44,7 @@ void VisitFine(const Visit& visit) {
   slot("all_gather", SlotKey::kTier, &F::all_gather);
   slot("reduce_scatter", SlotKey::kTier, &F::reduce_scatter);
   slot("all_to_all", SlotKey::kTier, &F::all_to_all);
+  slot("broadcast", SlotKey::kTier, &F::broadcast);
   slot("send_receive", SlotKey::kTier, &F::send_receive);
   slot("expert_dispatch", SlotKey::kTier, &F::expert_dispatch);
   slot("expert_combine", SlotKey::kTier, &F::expert_combine);

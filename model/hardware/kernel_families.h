@@ -14,6 +14,7 @@
 
 #include "absl/strings/string_view.h"
 #include "model/base/units.h"
+#include "model/hardware/fitted_ranges.h"
 #include "model/hardware/provenance.h"
 
 namespace mansard::model {
@@ -32,6 +33,8 @@ struct FamilyFacts {
   std::map<std::string, Provenance> parameter_provenance = {};
   // p10 and p90 of a fitted value, by parameter name.
   std::map<std::string, std::pair<double, double>> parameter_intervals = {};
+  // Of the rows that it was fitted on; without any, no op is extrapolated.
+  FittedRanges fitted_ranges = {};
 };
 
 // "roofline-gemm".
@@ -222,9 +225,10 @@ struct ExpertGemmFamily {
 // "direct-all-reduce": ranks of one node read each other's buffers. One shot:
 // every rank sums all of it; two shots: its part, and then gathers. Times are
 // alpha + (n - 1) step + wire bytes / bus, wire bytes (n - 1) B in one shot and
-// 2 (n - 1) / n B in two. The faster of those that serve the buffer, as
-// libraries take their own kernel wherever they can; the "protocol-lines" of
-// the tier where neither does. See model/kernels/protocol_lines.h.
+// 2 (n - 1) / n B in two, or (n + 1) / n B where the switch adds. The faster of
+// those that serve the buffer, as libraries take their own kernel wherever they
+// can; the "protocol-lines" of the tier where neither does. See
+// model/kernels/protocol_lines.h.
 struct DirectAllReduceFamily {
   // Buffers that are served, by ranks: up to 2, 4 and 8; beyond, none.
   static constexpr std::array<int, 3> kRanks = {2, 4, 8};
@@ -235,6 +239,8 @@ struct DirectAllReduceFamily {
   Seconds two_shot_alpha;
   Seconds two_shot_step;
   BytesPerSecond two_shot_bus;
+  // 1: the second kernel has the switch add (multimem). 0: the ranks do.
+  double two_shot_in_switch = 0;
   std::array<Bytes, 3> one_shot_limit = {};  // The largest; 0: none.
   std::array<Bytes, 3> two_shot_start = {};  // The smallest.
   std::array<Bytes, 3> two_shot_limit = {};

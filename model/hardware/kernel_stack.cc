@@ -157,6 +157,8 @@ void CheckFamily(const Family& family, Violations& violations) {
     CheckHeads(family.peak_fractions, violations);
   }
   CheckConfigurations(family, violations);
+  CheckFittedRanges(family.facts.fitted_ranges, FormulaSizes<Family>(),
+                    violations);
 }
 
 // Every family of the stack, each once. One may serve several tiers.

@@ -13,6 +13,7 @@
 #include "model/base/format.h"
 #include "model/base/units.h"
 #include "model/base/violations.h"
+#include "model/hardware/collective_algorithm.h"
 #include "model/hardware/engine_costs.h"
 #include "model/hardware/engine_memory.h"
 #include "model/hardware/fabric.h"
@@ -51,6 +52,8 @@ struct KernelStackSpec {
   // By link tier; empty: this stack cannot price collectives there.
   std::array<std::optional<CollectiveFamily>, kLinkTierCount> collectives;
   FineFamilies fine = {};
+  // How all-reduces are done whose ops do not say.
+  CollectiveAlgorithm all_reduce_algorithm = CollectiveAlgorithm::kAuto;
   HostCost host;
   Fusion fusion;
   // Empty: nothing is known of it. A model then has the whole device.

@@ -15,6 +15,9 @@ v1::KernelStack WithBase(const v1::KernelStack& proto,
   using Binding = v1::KernelStack::Binding;
   const v1::KernelStack inherited = KernelStackToProto(base);
   v1::KernelStack whole = inherited;
+  // Costs of 0 are set, though the wire does not tell.
+  if (proto.has_host()) whole.clear_host();
+  if (proto.has_engine_costs()) whole.clear_engine_costs();
   whole.MergeFrom(proto);
   whole.clear_base_stack();
   whole.clear_bindings();
@@ -35,22 +38,23 @@ v1::KernelStack WithBase(const v1::KernelStack& proto,
   return whole;
 }
 
-std::string DerivedStackToText(absl::string_view id, absl::string_view base,
-                               const std::vector<BoundFamily>& families,
-                               std::optional<double> foreign_expert_rows,
-                               const std::optional<EngineCosts>& engine_costs) {
+std::string DerivedStackToText(const DerivedStack& derived) {
   v1::HardwareProfile profile;
   v1::KernelStack& stack = *profile.add_kernel_stacks();
-  stack.set_stack(std::string(id));
-  stack.set_base_stack(std::string(base));
-  if (foreign_expert_rows.has_value()) {
-    stack.mutable_fusion()->set_foreign_expert_row_ratio(*foreign_expert_rows);
+  stack.set_stack(derived.id);
+  stack.set_base_stack(derived.base);
+  if (derived.foreign_expert_rows.has_value()) {
+    stack.mutable_fusion()->set_foreign_expert_row_ratio(
+        *derived.foreign_expert_rows);
   }
-  if (engine_costs.has_value()) {
-    *stack.mutable_engine_costs() = EngineCostsToProto(*engine_costs);
+  if (derived.host.has_value()) {
+    *stack.mutable_host() = HostToProto(*derived.host);
+  }
+  if (derived.engine_costs.has_value()) {
+    *stack.mutable_engine_costs() = EngineCostsToProto(*derived.engine_costs);
   }
   std::set<std::string> written;
-  for (const BoundFamily& bound : families) {
+  for (const BoundFamily& bound : derived.families) {
     const std::string& family = FactsOf(bound.family).id;
     auto& binding = *stack.add_bindings();
     binding.set_op_kind(bound.op_kind);

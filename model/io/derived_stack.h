@@ -21,11 +21,16 @@ struct BoundFamily {
   std::string tier;
   KernelFamily family;
 };
-// The text of a profile's kernel_stacks entry: these families on a base.
-std::string DerivedStackToText(
-    absl::string_view id, absl::string_view base,
-    const std::vector<BoundFamily>& families,
-    std::optional<double> foreign_expert_rows,
-    const std::optional<EngineCosts>& engine_costs = std::nullopt);
+// Families and the like on a base; what is empty is the base's.
+struct DerivedStack {
+  std::string id;
+  std::string base;
+  std::vector<BoundFamily> families = {};
+  std::optional<double> foreign_expert_rows = std::nullopt;
+  std::optional<HostCost> host = std::nullopt;
+  std::optional<EngineCosts> engine_costs = std::nullopt;
+};
+// The text of a profile's kernel_stacks entry.
+std::string DerivedStackToText(const DerivedStack& derived);
 
 }  // namespace mansard::model

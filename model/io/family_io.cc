@@ -23,6 +23,43 @@ constexpr TierPair kTiers[] = {{v1::TIER_SPEC, Tier::kSpec},
                                {v1::TIER_TRANSFERRED, Tier::kTransferred},
                                {v1::TIER_CALIBRATED, Tier::kCalibrated}};
 
+// Values are KernelStack::Create's matter.
+void ReadRanges(const v1::KernelFamily& proto, FittedRanges& ranges,
+                Violations& violations) {
+  std::set<SizeName> seen;
+  for (int i = 0; i < proto.fitted_ranges_size(); ++i) {
+    const auto& read = proto.fitted_ranges(i);
+    Violations::Scope scope(violations,
+                            Indexed("fitted_ranges", static_cast<size_t>(i)));
+    const std::optional<SizeName> size = ParseSize(read.size());
+    if (!size.has_value()) {
+      violations.Add(
+          "size",
+          absl::StrCat("\"", read.size(), "\" is unknown; known: ",
+                       absl::StrJoin(AllSizes(), ", ",
+                                     [](std::string* out, SizeName known) {
+                                       absl::StrAppend(out, SizeText(known));
+                                     })));
+    } else if (!seen.insert(*size).second) {
+      violations.Add("size",
+                     absl::StrCat("\"", read.size(), "\" is there already"));
+    } else {
+      ranges.Set(*size, {read.least_value(), read.most_value()});
+    }
+  }
+}
+
+void WriteRanges(const FittedRanges& ranges, v1::KernelFamily& proto) {
+  if (ranges.empty()) return;
+  for (const SizeName size : AllSizes()) {
+    if (!ranges[size].bounded()) continue;
+    auto& written = *proto.add_fitted_ranges();
+    written.set_size(std::string(SizeText(size)));
+    written.set_least_value(ranges[size].least);
+    written.set_most_value(ranges[size].most);
+  }
+}
+
 FamilyFacts FactsFromProto(const v1::KernelFamily& proto,
                            Violations& violations) {
   FamilyFacts facts;
@@ -41,6 +78,7 @@ FamilyFacts FactsFromProto(const v1::KernelFamily& proto,
                    "TIER_CALIBRATED");
   }
   facts.provenance = ProvenanceFromProto(proto.provenance(), violations);
+  ReadRanges(proto, facts.fitted_ranges, violations);
   return facts;
 }
 
@@ -96,6 +134,7 @@ void CheckComplete(const std::map<std::string, double>& values,
   std::vector<std::string> optional_names;
   for (const auto& parameter : Formula<Family>::kParameters) {
     const std::string group = parameter.group;
+    if (group == kMayBeAbsent) continue;
     if (!group.empty()) {
       has_groups = true;
       optional_names.push_back(parameter.name);
@@ -111,6 +150,7 @@ void CheckComplete(const std::map<std::string, double>& values,
     }
   }
   present.erase("");
+  present.erase(kMayBeAbsent);
   if (has_groups && present.empty()) {
     violations.Add("parameters",
                    absl::StrCat("needs at least one of ",
@@ -258,6 +298,7 @@ v1::KernelFamily FamilyToProto(const KernelFamily& family) {
     if (tier.domain == facts.tier) proto.set_tier(tier.wire);
   }
   *proto.mutable_provenance() = ProvenanceToProto(facts.provenance);
+  WriteRanges(facts.fitted_ranges, proto);
   std::visit([&](const auto& typed) { WriteParameters(typed, proto); }, family);
   return proto;
 }

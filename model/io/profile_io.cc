@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "model/base/id.h"
+#include "model/base/magnitude.h"
 #include "model/base/suggest.h"
 #include "model/graph/model_graph.h"
 #include "model/hardware/default_stack.h"
@@ -62,11 +63,7 @@ AchievedFractions AchievedFromProto(const v1::HardwareProfile& proto,
         violations, Indexed("achieved_fractions", static_cast<size_t>(i)));
     Sourced<double> ratio =
         SourcedFromProto<double>(read.ratio(), "ratio", violations);
-    // The negation also catches NaN.
-    if (!(ratio.value > 0 && ratio.value <= 1)) {
-      violations.Add("ratio", absl::StrCat("is ", ratio.value,
-                                           "; must be above 0 and at most 1"));
-    }
+    CheckFraction("ratio", ratio.value, violations);
     bool known = false;
     for (const auto& [family, slot] : kFamilies) {
       if (read.family() != family) continue;

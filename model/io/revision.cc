@@ -21,6 +21,10 @@ std::string ContentHasher::Text() const {
   return absl::StrCat(absl::Hex(folded, absl::kZeroPad12));
 }
 
+std::string ContentHasher::LongText() const {
+  return absl::StrCat(absl::Hex(hash_, absl::kZeroPad16));
+}
+
 std::string ContentHash(absl::string_view bytes) {
   ContentHasher hasher;
   hasher.Add(bytes);

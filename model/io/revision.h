@@ -15,6 +15,8 @@ class ContentHasher {
   void Add(absl::string_view bytes);
   // Of all that was added.
   std::string Text() const;
+  // The same, unfolded: 16 hex digits.
+  std::string LongText() const;
 
  private:
   uint64_t hash_ = 14695981039346656037u;

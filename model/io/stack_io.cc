@@ -194,6 +194,17 @@ std::optional<KernelStack> KernelStackFromProto(const v1::KernelStack& proto,
   return stack;
 }
 
+v1::HostCost HostToProto(const HostCost& host) {
+  v1::HostCost proto;
+  proto.set_step_seconds(host.step.value());
+  proto.set_request_seconds(host.request.value());
+  proto.set_prefill_token_seconds(host.prefill_token.value());
+  proto.set_eager_launch_seconds(host.eager_launch.value());
+  proto.set_cuda_graphs(host.cuda_graphs);
+  *proto.mutable_provenance() = ProvenanceToProto(host.provenance);
+  return proto;
+}
+
 v1::KernelStack KernelStackToProto(const KernelStack& stack) {
   const KernelStackSpec& spec = stack.spec();
   v1::KernelStack proto;
@@ -224,13 +235,7 @@ v1::KernelStack KernelStackToProto(const KernelStack& stack) {
     }
   }
   AddFine(spec.fine, proto);
-  auto& host = *proto.mutable_host();
-  host.set_step_seconds(spec.host.step.value());
-  host.set_request_seconds(spec.host.request.value());
-  host.set_prefill_token_seconds(spec.host.prefill_token.value());
-  host.set_eager_launch_seconds(spec.host.eager_launch.value());
-  host.set_cuda_graphs(spec.host.cuda_graphs);
-  *host.mutable_provenance() = ProvenanceToProto(spec.host.provenance);
+  *proto.mutable_host() = HostToProto(spec.host);
   proto.mutable_fusion()->set_residual_into_norm(
       spec.fusion.residual_into_norm);
   proto.mutable_fusion()->set_foreign_expert_row_ratio(

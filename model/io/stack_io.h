@@ -17,5 +17,6 @@ std::optional<KernelStack> KernelStackFromProto(const v1::KernelStack& proto,
 // In canonical form: the GEMM family that serves the most formats is bound
 // without a precision when every format has a family.
 v1::KernelStack KernelStackToProto(const KernelStack& stack);
+v1::HostCost HostToProto(const HostCost& host);
 
 }  // namespace mansard::model

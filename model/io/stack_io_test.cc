@@ -1,5 +1,7 @@
 #include "model/io/stack_io.h"
 
+#include <cmath>
+
 #include "gmock/gmock.h"
 #include "google/protobuf/text_format.h"
 #include "google/protobuf/util/message_differencer.h"
@@ -37,6 +39,8 @@ constexpr char kValidText[] =
     residual_ratio: .25
     tier: TIER_CALIBRATED
     provenance { kind: KIND_FITTED source: "fit" observe_date: "2026" }
+    fitted_ranges { size: "k" least_value: 256 most_value: 16384 }
+    fitted_ranges { size: "m" least_value: 1 most_value: 8192 }
   }
   families {
     family: "decode"
@@ -139,6 +143,10 @@ TEST(StackIoTest, ReadsEveryParameter) {
   EXPECT_EQ(narrow.facts.provenance.kind, ProvenanceKind::kFitted);
   EXPECT_EQ(narrow.facts.provenance.source, "fit");
   EXPECT_EQ(narrow.facts.provenance.observe_date, "2026");
+  EXPECT_EQ(narrow.facts.fitted_ranges[SizeName::kM], (SizeRange{1, 8192}));
+  EXPECT_EQ(narrow.facts.fitted_ranges[SizeName::kK], (SizeRange{256, 16384}));
+  EXPECT_FALSE(narrow.facts.fitted_ranges[SizeName::kN].bounded());
+  EXPECT_TRUE(stack.spec().attention_decode.facts.fitted_ranges.empty());
   ASSERT_EQ(narrow.facts.parameter_provenance.size(), 1u);
   EXPECT_EQ(narrow.facts.parameter_provenance.at("peak_fraction_ratio").source,
             "own");
@@ -231,6 +239,9 @@ TEST(StackIoTest, RoundTripKeepsEverything) {
         << once.DebugString() << twice.DebugString();
     EXPECT_EQ(once.families_size(), 6);
     EXPECT_EQ(once.families(4).parameters_size(), 3);
+    ASSERT_EQ(once.families(1).fitted_ranges_size(), 2);
+    EXPECT_EQ(once.families(1).fitted_ranges(0).size(), "m");
+    EXPECT_EQ(once.families(1).fitted_ranges(1).most_value(), 16384);
   }
 }
 
@@ -263,6 +274,14 @@ struct BrokenStack {
   const char* description;
 };
 
+void AddRange(v1::KernelFamily& family, const char* size, double least,
+              double most) {
+  auto& range = *family.add_fitted_ranges();
+  range.set_size(size);
+  range.set_least_value(least);
+  range.set_most_value(most);
+}
+
 void ExpectOneViolation(const BrokenStack& test) {
   v1::KernelStack proto = ValidProto();
   test.breaks(proto);
@@ -272,6 +291,28 @@ void ExpectOneViolation(const BrokenStack& test) {
       << test.field << ": " << violations.ToStatus();
   EXPECT_EQ(violations.all()[0].field, test.field);
   EXPECT_THAT(violations.all()[0].description, HasSubstr(test.description));
+}
+
+TEST(StackIoTest, NamesTheBrokenRangeRule) {
+  const BrokenStack kCases[] = {
+      {[](v1::KernelStack& s) { AddRange(Decode(s), "length", 1, 2); },
+       "families[1].fitted_ranges[0].size", "\"length\" is unknown; known: m"},
+      {[](v1::KernelStack& s) {
+         AddRange(Decode(s), "requests", 1, 2);
+         AddRange(Decode(s), "requests", 1, 3);
+       },
+       "families[1].fitted_ranges[1].size", "\"requests\" is there already"},
+      {[](v1::KernelStack& s) { AddRange(Decode(s), "m", 1, 2); },
+       "families[\"decode\"].fitted_ranges[\"m\"]",
+       "is no size of the formula; it has requests, new_tokens"},
+      {[](v1::KernelStack& s) { AddRange(Decode(s), "requests", 3, 2); },
+       "families[\"decode\"].fitted_ranges[\"requests\"]", "is 3 to 2"},
+      {[](v1::KernelStack& s) { AddRange(Decode(s), "requests", -1, 2); },
+       "families[\"decode\"].fitted_ranges[\"requests\"]", "is -1 to 2"},
+      {[](v1::KernelStack& s) { AddRange(Decode(s), "requests", NAN, 2); },
+       "families[\"decode\"].fitted_ranges[\"requests\"]", "is nan to 2"},
+  };
+  for (const BrokenStack& test : kCases) ExpectOneViolation(test);
 }
 
 TEST(StackIoTest, NamesTheBrokenFamilyRule) {

@@ -129,14 +129,35 @@ TEST_F(TiledStackTest, RoundTrip) {
 TEST_F(TiledStackTest, DerivedTextReadsBack) {
   ASSERT_EQ(Problems(Parse(kDerived)), "");
   const std::string text =
-      DerivedStackToText("engine-1.0", "toy",
-                         {{"plain_gemm", "bf16", "",
-                           *PlainGemm(read_->stacks()[1], Format::kBf16)}},
-                         std::nullopt);
+      DerivedStackToText({"engine-1.0",
+                          "toy",
+                          {{"plain_gemm", "bf16", "",
+                            *PlainGemm(read_->stacks()[1], Format::kBf16)}}});
   v1::HardwareProfile written;
   ASSERT_TRUE(google::protobuf::TextFormat::ParseFromString(text, &written));
   EXPECT_TRUE(
       MessageDifferencer::Equals(written.kernel_stacks(0), Parse(kDerived)));
+}
+
+// A cost of 0 is no reason to take the base's.
+TEST_F(TiledStackTest, AHostOfItsOwnIsWhole) {
+  v1::KernelStack derived = Parse(kDerived);
+  ASSERT_EQ(Problems(derived), "");
+  const HostCost base = read_->stacks()[0].spec().host;
+  EXPECT_EQ(read_->stacks()[1].spec().host.request, base.request);
+  HostCost host;
+  host.request = Microseconds(7);
+  host.provenance = {ProvenanceKind::kFitted, "serving rows", ""};
+  v1::HardwareProfile written;
+  ASSERT_TRUE(google::protobuf::TextFormat::ParseFromString(
+      DerivedStackToText({.id = "engine-1.0", .base = "toy", .host = host}),
+      &written));
+  *derived.mutable_host() = written.kernel_stacks(0).host();
+  ASSERT_EQ(Problems(derived), "");
+  const HostCost& own = read_->stacks()[1].spec().host;
+  EXPECT_EQ(own.request, Microseconds(7));
+  EXPECT_EQ(own.eager_launch, Seconds::Zero());
+  EXPECT_EQ(own.provenance.source, "serving rows");
 }
 
 TEST_F(TiledStackTest, RefusesWhatDoesNotFit) {

@@ -33,7 +33,8 @@ bool OnRing(Protocol protocol) {
 }
 
 bool ProtocolServes(Protocol protocol, Collective kind) {
-  return OnRing(protocol) || kind == Collective::kAllReduce;
+  return OnRing(protocol) || kind == Collective::kAllReduce ||
+         kind == Collective::kBroadcast;
 }
 
 double ProtocolSteps(Protocol protocol, Collective kind, int ranks) {
@@ -44,15 +45,19 @@ double ProtocolSteps(Protocol protocol, Collective kind, int ranks) {
     case Protocol::kSimple:
       return CollectiveRounds(kind) * (ranks - 1.0);
     case Protocol::kTree:
-      return 2.0 * std::bit_width(static_cast<unsigned>(ranks - 1));
+      return CollectiveRounds(kind) * static_cast<double>(std::bit_width(
+                                          static_cast<unsigned>(ranks - 1)));
     case Protocol::kInSwitch:
-      return 2;
+      return CollectiveRounds(kind);
   }
   return 0;
 }
 
 double ProtocolWireShare(Protocol protocol, Collective kind, int ranks) {
-  if (kind == Collective::kSendReceive) return 1;
+  // Pipelined, so that no rank sends more than all of it.
+  if (kind == Collective::kSendReceive || kind == Collective::kBroadcast) {
+    return 1;
+  }
   switch (protocol) {
     case Protocol::kLl:
     case Protocol::kLl128:
@@ -104,9 +109,10 @@ std::optional<CollectiveTime> TimeTwoShot(const DirectAllReduceFamily& family,
       buffer < family.two_shot_start[*i]) {
     return std::nullopt;
   }
+  const double wire = family.two_shot_in_switch > 0 ? (ranks + 1.0) / ranks
+                                                    : 2 * (ranks - 1.0) / ranks;
   return DirectTime(family.two_shot_alpha, family.two_shot_step,
-                    family.two_shot_bus, ranks,
-                    buffer * (2 * (ranks - 1.0) / ranks), links_used);
+                    family.two_shot_bus, ranks, buffer * wire, links_used);
 }
 
 }  // namespace mansard::model

@@ -10,8 +10,11 @@
 //   tree           2 ceil(log2 n)               min(2, n / 2) B
 //   in the switch  2                            (n + 1) / n B, no own_share
 //   one shot       n - 1                        (n - 1) B, no own_share
-//   two shots      n - 1                        2 (n - 1) / n B, no own_share
+//   two shots      n - 1                        2 (n - 1) / n B, no own_share;
+//     where the switch adds                      (n + 1) / n B
 //   send           1                            B
+//   broadcast: ring n - 1, tree ceil(log2 n),    B
+//     in the switch 1
 //
 // rivals: n - 1 inside a node, between nodes the ranks of one. r is 2 for an
 // all-reduce, else 1. The ring's row holds for all-to-alls too, which send to
@@ -35,6 +38,7 @@ enum class Collective {
   kAllGather,
   kReduceScatter,
   kAllToAll,
+  kBroadcast,
   kSendReceive,
 };
 
@@ -57,7 +61,7 @@ struct CollectiveTime {
 // and an all-gather.
 int CollectiveRounds(Collective kind);
 
-// Trees and switches serve all-reduces alone.
+// Trees and switches serve all-reduces and broadcasts alone.
 bool ProtocolServes(CollectiveFamily::Protocol protocol, Collective kind);
 bool OnRing(CollectiveFamily::Protocol protocol);
 

@@ -227,6 +227,31 @@ TEST(ProtocolLines, DirectAllReducesServeWhatTheyList) {
   // Three ranks go by the limit of four; nine have none.
   EXPECT_TRUE(TimeOneShot(family, 3, Bytes::Of(5e5), 1));
   EXPECT_FALSE(TimeOneShot(family, 9, Bytes::Of(10), 1));
+  // Where the switch adds, each rank sends its buffer once and an eighth of the
+  // sum.
+  DirectAllReduceFamily adding = family;
+  adding.two_shot_in_switch = 1;
+  EXPECT_NEAR(TimeTwoShot(adding, 8, Bytes::Of(8e6), 1)->wire.value(), 9e6,
+              1e-6);
+}
+
+// From one rank to all others: by hand along a chain, a tree and a switch that
+// multiplies.
+TEST(ProtocolLines, BroadcastsPassOnTheBufferOnce) {
+  const struct {
+    Protocol protocol;
+    int ranks;
+    double steps;
+  } kCases[] = {{Protocol::kSimple, 2, 1}, {Protocol::kLl, 8, 7},
+                {Protocol::kTree, 2, 1},   {Protocol::kTree, 5, 3},
+                {Protocol::kTree, 8, 3},   {Protocol::kInSwitch, 8, 1}};
+  for (const auto& c : kCases) {
+    ASSERT_TRUE(ProtocolServes(c.protocol, Collective::kBroadcast));
+    EXPECT_EQ(ProtocolSteps(c.protocol, Collective::kBroadcast, c.ranks),
+              c.steps);
+    EXPECT_EQ(ProtocolWireShare(c.protocol, Collective::kBroadcast, c.ranks),
+              1);
+  }
 }
 
 }  // namespace

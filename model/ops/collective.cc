@@ -40,6 +40,12 @@ Op AllToAllOp(const CollectiveShape& shape, Bytes message) {
                    message, message);
 }
 
+// A receiver's: it writes what the root reads.
+Op BroadcastOp(const CollectiveShape& shape, Bytes message) {
+  return MessageOp(OpKind::kBroadcast, Part::kStageTransfer, shape, message,
+                   Bytes::Zero(), message);
+}
+
 Op SendReceiveOp(const CollectiveShape& shape, Bytes message) {
   return MessageOp(OpKind::kSendReceive, Part::kStageTransfer, shape, message,
                    message, message);

@@ -62,6 +62,8 @@ absl::string_view OpKindName(OpKind kind) {
       return "reduce_scatter";
     case OpKind::kAllToAll:
       return "all_to_all";
+    case OpKind::kBroadcast:
+      return "broadcast";
     case OpKind::kSendReceive:
       return "send_receive";
     case OpKind::kExpertDispatch:

@@ -12,6 +12,7 @@
 #include "model/base/format.h"
 #include "model/base/units.h"
 #include "model/graph/model_graph.h"
+#include "model/hardware/collective_algorithm.h"
 #include "model/hardware/fabric.h"
 #include "model/workload/forward_pass.h"
 
@@ -45,6 +46,7 @@ enum class OpKind : uint8_t {
   kAllGather,
   kReduceScatter,
   kAllToAll,
+  kBroadcast,
   kSendReceive,     // To the next stage, or between pools.
   kExpertDispatch,  // Tokens to the ranks of their experts.
   kExpertCombine,   // And their outputs back.
@@ -346,18 +348,6 @@ struct ElementwiseShape {
   bool operator==(const ElementwiseShape&) const = default;
 };
 
-// How a collective is done. Only a wish: where neither the stack nor the ranks
-// have it, it is as kAuto, and its price is marked as extrapolated.
-enum class CollectiveAlgorithm : uint8_t {
-  kAuto,     // What the library takes: its own kernels, else the fastest.
-  kOneShot,  // All-reduce inside a node: every rank reads all buffers,
-  kTwoShot,  // or its part of them, and then the other parts.
-  kRing,
-  kTree,          // All-reduce; across nodes where there are several.
-  kInSwitch,      // All-reduce; the switch adds.
-  kHierarchical,  // Inside the nodes and, of the parts, between them.
-};
-
 struct CollectiveShape {
   int ranks = 1;
   LinkTier tier = LinkTier::kNvlink;  // The outermost that they span.
@@ -372,8 +362,14 @@ struct CollectiveShape {
   bool operator==(const CollectiveShape&) const = default;
 };
 
-// Kernels for few tokens and for many. Only a wish, as of collectives.
-enum class ExchangeKernels : uint8_t { kAuto, kLowLatency, kThroughput };
+// Kernels for few tokens and for many, or an all-to-all. Only a wish, as of
+// collectives.
+enum class ExchangeKernels : uint8_t {
+  kAuto,
+  kLowLatency,
+  kThroughput,
+  kDirect,
+};
 
 // Tokens on their way to the ranks of their experts, or back.
 struct ExchangeShape {
@@ -515,6 +511,8 @@ Op AllReduceOp(const CollectiveShape& shape, Bytes message);
 Op AllGatherOp(const CollectiveShape& shape, Bytes message);
 Op ReduceScatterOp(const CollectiveShape& shape, Bytes message);
 Op AllToAllOp(const CollectiveShape& shape, Bytes message);
+// From one rank to all others: the buffer that each has then.
+Op BroadcastOp(const CollectiveShape& shape, Bytes message);
 // From one rank to one other, ranks = 2.
 Op SendReceiveOp(const CollectiveShape& shape, Bytes message);
 // From or to what a cache holds; between two ranks that share nothing else.

@@ -33,27 +33,6 @@ std::string AttentionFormats(const Shape& shape) {
   return text;
 }
 
-// " ring"; nothing where none is asked for.
-absl::string_view AlgorithmText(CollectiveAlgorithm algorithm) {
-  switch (algorithm) {
-    case CollectiveAlgorithm::kAuto:
-      return "";
-    case CollectiveAlgorithm::kOneShot:
-      return " one-shot";
-    case CollectiveAlgorithm::kTwoShot:
-      return " two-shot";
-    case CollectiveAlgorithm::kRing:
-      return " ring";
-    case CollectiveAlgorithm::kTree:
-      return " tree";
-    case CollectiveAlgorithm::kInSwitch:
-      return " in-switch";
-    case CollectiveAlgorithm::kHierarchical:
-      return " hierarchical";
-  }
-  return "";
-}
-
 struct ShapeToText {
   std::string operator()(const GemmShape& s) const {
     std::string text = s.batch == 1 ? "" : absl::StrCat("batch=", s.batch, " ");
@@ -113,7 +92,9 @@ struct ShapeToText {
   std::string operator()(const CollectiveShape& s) const {
     return absl::StrCat("ranks=", s.ranks,
                         s.nodes() == 1 ? "" : absl::StrCat("/", s.nodes()), " ",
-                        LinkTierName(s.tier), AlgorithmText(s.algorithm),
+                        LinkTierName(s.tier),
+                        s.algorithm == CollectiveAlgorithm::kAuto ? "" : " ",
+                        AlgorithmName(s.algorithm),
                         s.links == 1 ? "" : absl::StrCat(" links=", s.links));
   }
   std::string operator()(const ExchangeShape& s) const {

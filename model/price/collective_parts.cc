@@ -1,7 +1,4 @@
-#include <cmath>
-#include <optional>
-
-#include "model/kernels/protocol_lines.h"
+#include "model/price/collective_way.h"
 #include "model/price/communication_basics.h"
 #include "model/price/fine_parts.h"
 
@@ -9,309 +6,25 @@ namespace mansard::model {
 namespace {
 
 using Algorithm = CollectiveAlgorithm;
-using Line = CollectiveFamily::Line;
-using Protocol = CollectiveFamily::Protocol;
-
-// One way to do a collective. `network`: of its part between nodes.
-struct Way {
-  Seconds fixed;
-  Seconds link;
-  Seconds network;
-  Bytes link_bytes;
-  Bytes network_bytes;
-  const FamilyFacts* facts = nullptr;  // Null: there is none.
-
-  // Both tiers work at once, as in price.cc.
-  Seconds total() const {
-    if (network == Seconds::Zero()) return fixed + link;
-    const double ratio = link / network;
-    const double square = ratio * ratio;
-    return fixed + network * std::sqrt(std::sqrt(1 + square * square));
-  }
-};
-
-void Consider(const Way& way, Way& best) {
-  if (best.facts == nullptr || way.total() < best.total()) best = way;
-}
-
-// Of a collective.
-Collective KindOf(OpKind kind) {
-  if (kind == OpKind::kAllGather) return Collective::kAllGather;
-  if (kind == OpKind::kReduceScatter) return Collective::kReduceScatter;
-  if (kind == OpKind::kAllToAll) return Collective::kAllToAll;
-  if (kind == OpKind::kSendReceive) return Collective::kSendReceive;
-  return Collective::kAllReduce;
-}
-
-const ByTier<CollectiveFamily>& FineTable(Collective kind,
-                                          const FineFamilies& fine) {
-  switch (kind) {
-    case Collective::kAllReduce:
-      return fine.all_reduce;
-    case Collective::kAllGather:
-      return fine.all_gather;
-    case Collective::kReduceScatter:
-      return fine.reduce_scatter;
-    case Collective::kAllToAll:
-      return fine.all_to_all;
-    case Collective::kSendReceive:
-      return fine.send_receive;
-  }
-  return fine.all_reduce;
-}
-
-// Null where the stack has no lines on the tier.
-const CollectiveFamily* LinesFor(Collective kind, LinkTier tier,
-                                 const KernelStackSpec& stack) {
-  const size_t key = static_cast<size_t>(tier);
-  if (const CollectiveFamily* fine = FineTable(kind, stack.fine).For(key)) {
-    return fine;
-  }
-  return stack.collectives[key] ? &*stack.collectives[key] : nullptr;
-}
-
-// Ranks on one tier with what times them.
-struct Tiered {
-  const CollectiveFamily* lines = nullptr;
-  const Link* link = nullptr;
-  double links_used = 1;
-  double uncrowded = 1;
-
-  bool Has(const Line& line, const CollectiveProblem& problem) const {
-    if (!ProtocolServes(line.protocol, problem.kind)) return false;
-    return line.protocol != Protocol::kInSwitch ||
-           (link->in_network_reduction &&
-            problem.ranks >= lines->in_switch_ranks);
-  }
-  CollectiveTime Time(const Line& line,
-                      const CollectiveProblem& problem) const {
-    return TimeLine(*lines, line, problem, links_used * uncrowded);
-  }
-};
-
-// The lines are of the whole domain; on a mesh, few ranks use few links.
-Tiered TierOf(Collective kind, LinkTier tier, int ranks, int rivals,
-              const HardwareView& view) {
-  Tiered tiered;
-  tiered.lines = LinesFor(kind, tier, view.stack.spec());
-  tiered.link = view.fabric.FindLink(tier);
-  tiered.links_used =
-      tiered.link->BandwidthAmong(ranks) / tiered.link->bandwidth.value;
-  if (tiered.lines != nullptr) {
-    tiered.uncrowded = Uncrowded(*tiered.lines, rivals);
-  }
-  return tiered;
-}
-
-bool OnOneTier(Algorithm algorithm, Protocol protocol) {
-  switch (algorithm) {
-    case Algorithm::kAuto:
-      return true;
-    case Algorithm::kRing:
-      return OnRing(protocol);
-    case Algorithm::kTree:
-      return protocol == Protocol::kTree;
-    case Algorithm::kInSwitch:
-      return protocol == Protocol::kInSwitch;
-    case Algorithm::kOneShot:
-    case Algorithm::kTwoShot:
-    case Algorithm::kHierarchical:
-      return false;
-  }
-  return false;
-}
-
-void ConsiderDirect(const CollectiveProblem& problem, LinkTier tier,
-                    Algorithm algorithm, double links_used,
-                    const KernelStackSpec& stack, Way& best) {
-  const DirectAllReduceFamily* family =
-      stack.fine.direct_all_reduce.For(static_cast<size_t>(tier));
-  if (family == nullptr || problem.kind != Collective::kAllReduce) return;
-  const auto consider = [&](const std::optional<CollectiveTime>& time) {
-    if (!time.has_value()) return;
-    Consider({time->fixed, time->moving, {}, time->wire, {}, &family->facts},
-             best);
-  };
-  const bool any = algorithm == Algorithm::kAuto;
-  if (any || algorithm == Algorithm::kOneShot) {
-    consider(TimeOneShot(*family, problem.ranks, problem.buffer, links_used));
-  }
-  if (any || algorithm == Algorithm::kTwoShot) {
-    consider(TimeTwoShot(*family, problem.ranks, problem.buffer, links_used));
-  }
-}
-
-Way BestOnOneTier(const CollectiveProblem& problem, LinkTier tier,
-                  Algorithm algorithm, const HardwareView& view) {
-  Way best;
-  // Beyond nodes without their number, every rank has one of its own.
-  const int rivals = tier == LinkTier::kRdma ? 1 : problem.ranks - 1;
-  const Tiered tiered = TierOf(problem.kind, tier, problem.ranks, rivals, view);
-  // A library that has a kernel of its own for the buffer takes it.
-  ConsiderDirect(problem, tier, algorithm, tiered.links_used, view.stack.spec(),
-                 best);
-  if (best.facts != nullptr) return best;
-  for (const Line& line : tiered.lines->lines) {
-    if (!OnOneTier(algorithm, line.protocol)) continue;
-    if (!tiered.Has(line, problem)) continue;
-    const CollectiveTime time = tiered.Time(line, problem);
-    Consider({time.fixed, time.moving, {}, time.wire, {}, &tiered.lines->facts},
-             best);
-  }
-  return best;
-}
-
-// Ranks of several nodes.
-struct Cluster {
-  CollectiveProblem problem;
-  int nodes = 2;
-  Tiered inside = {};  // Without lines where a node has one rank.
-  Tiered between = {};
-
-  int node_ranks() const { return problem.ranks / nodes; }
-};
-
-// Reduce-scatter inside the nodes, the collective between them on each rank's
-// part, gather inside; NCCL runs the stages as a pipeline, so that each tier's
-// bytes move at once and only what is fixed adds up. All-to-alls send each peer
-// its bytes, on the tier that leads there.
-Way Hierarchical(const Cluster& cluster, const Line* inside,
-                 const Line& between) {
-  const CollectiveProblem& all = cluster.problem;
-  const double ranks = all.ranks;
-  const int node_ranks = cluster.node_ranks();
-  CollectiveProblem outer = {all.kind, cluster.nodes, all.buffer / node_ranks};
-  if (all.kind == Collective::kSendReceive) outer.buffer = all.buffer;
-  CollectiveTime out = cluster.between.Time(between, outer);
-  if (all.kind == Collective::kAllToAll) {
-    // A node's ranks are that many peers, with their part of the buffer each.
-    out.moving *= node_ranks;
-    out.wire *= node_ranks;
-    out.fixed += (ranks - node_ranks - (cluster.nodes - 1)) * between.step;
-  }
-  Way way{out.fixed, {},       out.moving,
-          {},        out.wire, &cluster.between.lines->facts};
-  if (inside == nullptr) return way;
-  CollectiveProblem inner = {all.kind, node_ranks, all.buffer};
-  if (all.kind == Collective::kAllToAll) inner.buffer *= node_ranks / ranks;
-  const CollectiveTime in = cluster.inside.Time(*inside, inner);
-  way.fixed += in.fixed;
-  way.link = in.moving;
-  way.link_bytes = in.wire;
-  return way;
-}
-
-// One ring through all ranks, as many times as a node has ways out: every rank
-// passes on all of its share, each way out 1 / node_ranks of that.
-Way FlatRing(const Cluster& cluster, const Line& inside, const Line& between) {
-  const CollectiveProblem& all = cluster.problem;
-  const double share = ProtocolWireShare(inside.protocol, all.kind, all.ranks);
-  const double rounds = CollectiveRounds(all.kind);
-  const double inner_steps = rounds * (all.ranks - cluster.nodes);
-  // Of so many ranks on one tier: for alpha, bus and what crowds them.
-  CollectiveTime in =
-      cluster.inside.Time(inside, {all.kind, cluster.node_ranks(), all.buffer});
-  CollectiveTime out = cluster.between.Time(
-      between, {all.kind, cluster.nodes, all.buffer / cluster.node_ranks()});
-  const Bytes in_wire = all.buffer * share;
-  const Bytes out_wire = in_wire / cluster.node_ranks();
-  return {inside.alpha + inner_steps * inside.step + out.fixed,
-          in.moving * (in_wire / in.wire),
-          out.moving * (out_wire / out.wire),
-          in_wire,
-          out_wire,
-          &cluster.between.lines->facts};
-}
-
-// Trees run between the nodes, whatever is inside; switches add inside.
-bool AcrossNodes(Algorithm algorithm, const Line* inside, const Line& between) {
-  switch (algorithm) {
-    case Algorithm::kAuto:
-    case Algorithm::kHierarchical:
-      return true;
-    case Algorithm::kTree:
-      return between.protocol == Protocol::kTree;
-    case Algorithm::kInSwitch:
-      return inside != nullptr && inside->protocol == Protocol::kInSwitch;
-    case Algorithm::kRing:
-      return inside == nullptr && OnRing(between.protocol);
-    case Algorithm::kOneShot:
-    case Algorithm::kTwoShot:
-      return false;
-  }
-  return false;
-}
-
-void ConsiderPair(const Cluster& cluster, Algorithm algorithm,
-                  const Line* inside, const Line& between, Way& best) {
-  if (AcrossNodes(algorithm, inside, between)) {
-    Consider(Hierarchical(cluster, inside, between), best);
-  }
-  const Collective kind = cluster.problem.kind;
-  if (algorithm == Algorithm::kRing && inside != nullptr &&
-      kind != Collective::kAllToAll && OnRing(inside->protocol) &&
-      OnRing(between.protocol)) {
-    Consider(FlatRing(cluster, *inside, between), best);
-  }
-}
-
-Cluster ClusterOf(const CollectiveProblem& problem, LinkTier tier, int nodes,
-                  const HardwareView& view) {
-  Cluster cluster{.problem = problem, .nodes = nodes};
-  const int node_ranks = cluster.node_ranks();
-  const bool alone =
-      node_ranks == 1 || problem.kind == Collective::kSendReceive;
-  cluster.between =
-      TierOf(problem.kind, tier, nodes, alone ? 1 : node_ranks, view);
-  const Link* link = view.fabric.LinkFor(node_ranks);
-  if (!alone && link != nullptr) {
-    cluster.inside =
-        TierOf(problem.kind, link->tier, node_ranks, node_ranks - 1, view);
-  }
-  return cluster;
-}
-
-Way BestAcrossNodes(const Cluster& cluster, Algorithm algorithm) {
-  Way best;
-  const CollectiveProblem& all = cluster.problem;
-  const int node_ranks = cluster.node_ranks();
-  for (const Line& between : cluster.between.lines->lines) {
-    if (!cluster.between.Has(between, {all.kind, cluster.nodes, all.buffer})) {
-      continue;
-    }
-    if (cluster.inside.lines == nullptr) {
-      ConsiderPair(cluster, algorithm, nullptr, between, best);
-      continue;
-    }
-    for (const Line& inside : cluster.inside.lines->lines) {
-      if (!cluster.inside.Has(inside, {all.kind, node_ranks, all.buffer})) {
-        continue;
-      }
-      ConsiderPair(cluster, algorithm, &inside, between, best);
-    }
-  }
-  return best;
-}
-
-Way BestWay(const CollectiveProblem& problem, LinkTier tier, int nodes,
-            Algorithm algorithm, const HardwareView& view) {
-  return nodes == 1 ? BestOnOneTier(problem, tier, algorithm, view)
-                    : BestAcrossNodes(ClusterOf(problem, tier, nodes, view),
-                                      algorithm);
-}
 
 Parts CollectiveParts(const Op& op, const CollectiveProblem& problem,
                       const CollectiveShape& shape,
                       const ResolvedHardware& hardware) {
   const HardwareView& view = hardware.view;
   const int nodes = shape.nodes();
-  Way way = BestWay(problem, shape.tier, nodes, shape.algorithm, view);
+  const Algorithm wish =
+      shape.algorithm == Algorithm::kAuto && op.kind == OpKind::kAllReduce
+          ? view.stack.spec().all_reduce_algorithm
+          : shape.algorithm;
+  Way way = BestWay(problem, shape.tier, nodes, wish, view);
   const bool granted = way.facts != nullptr;
   if (!granted) {
     way = BestWay(problem, shape.tier, nodes, Algorithm::kAuto, view);
   }
   Parts parts = BeginCommunication(op, *way.facts, hardware);
   parts.extrapolated = !granted;
+  parts.transferred = way.borrowed;
+  parts.way = way.how;
   parts.sync = way.fixed;
   parts.link = way.link;
   parts.link_resource = InnerResource(shape.tier, shape.ranks, nodes, view);
@@ -328,8 +41,8 @@ Parts CollectiveParts(const Op& op, const ResolvedHardware& hardware) {
   const auto& shape = std::get<CollectiveShape>(op.shape);
   // Of links side by side, each carries its part; a shared one, more.
   Parts parts = CollectiveParts(
-      op, {KindOf(op.kind), shape.ranks, op.work.message / shape.links}, shape,
-      hardware);
+      op, {CollectiveOf(op.kind), shape.ranks, op.work.message / shape.links},
+      shape, hardware);
   parts.traffic.link *= shape.links;
   parts.traffic.network *= shape.links;
   return parts;

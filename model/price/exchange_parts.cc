@@ -61,6 +61,9 @@ Parts ExchangeParts(const Op& op, const ResolvedHardware& hardware) {
   const ExchangeTables tables =
       TablesFor(op.kind, hardware.view.stack.spec().fine);
   const size_t tier = static_cast<size_t>(shape.tier);
+  if (shape.kernels == ExchangeKernels::kDirect) {
+    return AsAllToAll(op, shape, hardware);
+  }
   if (shape.kernels != ExchangeKernels::kThroughput) {
     consider(tables.low_latency.For(tier));
   }
@@ -74,6 +77,9 @@ Parts ExchangeParts(const Op& op, const ResolvedHardware& hardware) {
 
   Parts parts = BeginCommunication(op, family->facts, hardware);
   parts.extrapolated = !granted;
+  parts.way.algorithm = family == tables.low_latency.For(tier)
+                            ? CollectiveAlgorithm::kLowLatency
+                            : CollectiveAlgorithm::kThroughput;
   parts.sync = times.fixed;
   parts.chain = times.feed;
   parts.link = times.bus;

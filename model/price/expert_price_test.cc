@@ -65,6 +65,33 @@ TEST_F(ExpertPriceTest, FamiliesServeTheFormatOfTheWeights) {
   EXPECT_NE(FamilyOf(ActivationOp(shape, true)), "elementwise-of-experts");
 }
 
+TEST(WidenedExpertsTest, NarrowWeightsWithWideInputs) {
+  mansard::testing::ToyHardware toy;
+  const size_t mxfp4 = static_cast<size_t>(Format::kMxfp4);
+  ExpertGemmFamily family = Gemm();
+  family.facts.id = "narrow";
+  toy.stack.fine.experts.Bind(mxfp4, family);
+  const auto family_of = [&](Format input) {
+    const auto profile = toy.Build();
+    const Op op = GroupedGemmOp({.rows = 8,
+                                 .distinct_experts = 4,
+                                 .experts = 8,
+                                 .n = 1024,
+                                 .k = 1024,
+                                 .input = input,
+                                 .weights = Format::kMxfp4},
+                                8);
+    return Price(op, {profile->device(), profile->fabrics().front(),
+                      profile->stacks().front()})
+        .family->id;
+  };
+  EXPECT_EQ(family_of(Format::kBf16), "narrow");
+  family.facts.id = "widened";
+  toy.stack.fine.widened_experts.Bind(mxfp4, family);
+  EXPECT_EQ(family_of(Format::kBf16), "widened");
+  EXPECT_EQ(family_of(Format::kMxfp8), "narrow");
+}
+
 // Half of 50e6 bytes of L2 holds the 8.4e6 bytes of weights.
 TEST_F(ExpertPriceTest, WarmWeightsLeaveNoTraffic) {
   const Op op = GroupedGemm(Format::kBf16);

@@ -49,7 +49,9 @@ int CollectiveRounds(const Op& op) {
 }
 
 Bytes RingWireBytes(const Op& op, const CollectiveShape& shape) {
-  if (op.kind == OpKind::kSendReceive) return op.work.message;
+  if (op.kind == OpKind::kSendReceive || op.kind == OpKind::kBroadcast) {
+    return op.work.message;
+  }
   return op.work.message * (static_cast<double>(CollectiveRounds(op)) *
                             (shape.ranks - 1) / shape.ranks);
 }

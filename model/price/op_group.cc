@@ -48,6 +48,7 @@ OpGroup OpGroupOf(const Op& op) {
     case OpKind::kAllGather:
     case OpKind::kReduceScatter:
     case OpKind::kAllToAll:
+    case OpKind::kBroadcast:
     case OpKind::kSendReceive:
     case OpKind::kExpertDispatch:
     case OpKind::kExpertCombine:

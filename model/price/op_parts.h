@@ -5,6 +5,7 @@
 #include "model/base/units.h"
 #include "model/hardware/kernel_stack.h"
 #include "model/ops/op.h"
+#include "model/price/communication_way.h"
 #include "model/price/hardware_view.h"
 #include "model/price/resource.h"
 #include "model/price/traffic.h"
@@ -37,6 +38,8 @@ struct Parts {
   Seconds tensor_at_peak;               // Tensor work at the datasheet rate.
   const FamilyFacts* family = nullptr;  // Null: host costs.
   bool extrapolated = false;
+  bool transferred = false;  // The family was fitted to something else.
+  CommunicationWay way = {};
 };
 
 // The hardware with its rates looked up, once for a list of ops. Work at a rate

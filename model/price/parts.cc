@@ -6,6 +6,7 @@
 #include "model/price/fine_parts.h"
 #include "model/price/op_group.h"
 #include "model/price/part_basics.h"
+#include "model/price/tiled_families.h"
 #include "model/price/work_on_device.h"
 
 namespace mansard::model {
@@ -81,14 +82,9 @@ Parts TiledGemmParts(const Op& op, const GemmShape& shape,
 
 Parts GemmParts(const Op& op, const GemmShape& shape,
                 const ResolvedHardware& hardware) {
-  const TiledGemmFamily* tiled = hardware.view.stack.spec().fine.plain_gemm.For(
-      static_cast<size_t>(shape.weights));
-  // Weights that are widened on the way are other kernels' work; of four bits
-  // there are such kernels alone.
-  if (tiled != nullptr &&
-      (shape.weights == shape.input || shape.weights == Format::kInt4)) {
-    return TiledGemmParts(op, shape, *tiled, hardware);
-  }
+  const TiledGemmFamily* tiled =
+      TiledFamilyFor(shape, hardware.view.stack.spec());
+  if (tiled != nullptr) return TiledGemmParts(op, shape, *tiled, hardware);
   return GemmParts(op, shape.compute, static_cast<double>(shape.m),
                    static_cast<double>(shape.n), hardware);
 }
@@ -96,8 +92,13 @@ Parts GemmParts(const Op& op, const GemmShape& shape,
 // The rows spread over the experts that see any.
 Parts GroupedGemmParts(const Op& op, const GroupedGemmShape& shape,
                        const ResolvedHardware& hardware) {
-  const ExpertGemmFamily* family = hardware.view.stack.spec().fine.experts.For(
-      static_cast<size_t>(shape.weights));
+  const FineFamilies& fine = hardware.view.stack.spec().fine;
+  const size_t weights = static_cast<size_t>(shape.weights);
+  const bool widens =
+      IsLowPrecision(shape.weights) && !IsLowPrecision(shape.input);
+  const ExpertGemmFamily* family =
+      widens ? fine.widened_experts.For(weights) : nullptr;
+  if (family == nullptr) family = fine.experts.For(weights);
   if (family != nullptr) return ExpertGemmParts(op, shape, *family, hardware);
   return GemmParts(op, shape.compute, shape.rows / shape.distinct_experts,
                    static_cast<double>(shape.n), hardware);
@@ -210,6 +211,7 @@ std::optional<ElementwiseUse> UseOf(const Op& op) {
     case OpKind::kAllGather:
     case OpKind::kReduceScatter:
     case OpKind::kAllToAll:
+    case OpKind::kBroadcast:
     case OpKind::kSendReceive:
     case OpKind::kExpertDispatch:
     case OpKind::kExpertCombine:
@@ -242,12 +244,16 @@ const ElementwiseFamily& ElementwiseFor(const Op& op,
 Parts PrefillParts(const Op& op, const ResolvedHardware& hardware) {
   const FineFamilies& fine = hardware.view.stack.spec().fine;
   if (const auto* shape = std::get_if<AttentionShape>(&op.shape)) {
+    const size_t cache = static_cast<size_t>(shape->kv_cache);
+    const bool is_narrow = IsLowPrecision(shape->input);
+    const TiledPrefillFamily* narrow =
+        is_narrow ? fine.narrow_prefill.For(cache) : nullptr;
     const TiledPrefillFamily* family =
-        fine.tiled_prefill.For(static_cast<size_t>(shape->kv_cache));
+        narrow != nullptr ? narrow : fine.tiled_prefill.For(cache);
     if (family != nullptr && shape->fused) {
       Parts parts = TiledPrefillParts(op, *shape, *family, hardware);
       // Fitted on 16-bit arithmetic, whatever the cache holds.
-      parts.extrapolated |= IsLowPrecision(shape->input);
+      parts.extrapolated |= is_narrow && narrow == nullptr;
       return parts;
     }
   }
@@ -329,6 +335,7 @@ Parts KernelParts(const Op& op, const ResolvedHardware& hardware) {
     case OpKind::kAllGather:
     case OpKind::kReduceScatter:
     case OpKind::kAllToAll:
+    case OpKind::kBroadcast:
     case OpKind::kSendReceive:
       return CollectiveParts(op, hardware);
     case OpKind::kExpertDispatch:

@@ -3,6 +3,7 @@
 
 #include <optional>
 
+#include "absl/strings/str_cat.h"
 #include "gtest/gtest.h"
 #include "model/kernels/tiled_prefill.h"
 #include "model/price/price.h"
@@ -147,6 +148,32 @@ TEST_F(PrefillPriceTest, BoundsHoldAndAttributionSums) {
 
 // Unfused scores, absorbed and compressed attention and other caches keep the
 // general family.
+// Where the stack has a family for narrow arithmetic, it is fitted on that.
+TEST(NarrowPrefillTest, ServesNarrowArithmeticAlone) {
+  ToyHardware toy;
+  toy.device.multiprocessor_count = Sourced<double>{100, {}};
+  const size_t fp8 = static_cast<size_t>(Format::kFp8E4m3);
+  toy.stack.fine.tiled_prefill.Bind(fp8, Family("wide"));
+  AttentionShape shape{.group = {Role::kPrefill, 1, 600, 0},
+                       .query_heads = 8,
+                       .kv_heads = 8,
+                       .head_size = 128,
+                       .kv_cache = Format::kFp8E4m3};
+  const auto price = [&](Format input) {
+    shape.input = input;
+    const auto profile = toy.Build();
+    const OpTime time =
+        Price(AttentionOp(shape),
+              {profile->device(), profile->fabrics()[0], profile->stacks()[0]});
+    return absl::StrCat(time.family->id, time.extrapolated ? " beyond" : "");
+  };
+  EXPECT_EQ(price(Format::kBf16), "wide");
+  EXPECT_EQ(price(Format::kFp8E4m3), "wide beyond");
+  toy.stack.fine.narrow_prefill.Bind(fp8, Family("narrow"));
+  EXPECT_EQ(price(Format::kBf16), "wide");
+  EXPECT_EQ(price(Format::kFp8E4m3), "narrow");
+}
+
 TEST_F(PrefillPriceTest, ServesFusedPromptsOfItsCacheAlone) {
   const AttentionShape shape{.group = Prompts(1, 600),
                              .query_heads = 8,

@@ -8,6 +8,7 @@
 
 #include "absl/strings/str_format.h"
 #include "model/base/p_norm.h"
+#include "model/price/op_sizes.h"
 #include "model/price/parts.h"
 #include "model/price/work_on_device.h"
 
@@ -144,12 +145,23 @@ Seconds EstimateOf(const Op& op, const ResolvedHardware& hardware) {
              FloorOf(op, parts.tensor_at_peak, hardware));
 }
 
+// Whether one of the op's sizes lies outside what its family was fitted on.
+bool LiesOutside(const Op& op, const FamilyFacts* family) {
+  if (family == nullptr || family->fitted_ranges.empty()) return false;
+  bool inside = true;
+  VisitSizes(op, [&](SizeName name, double size) {
+    inside &= family->fitted_ranges[name].Holds(size);
+  });
+  return !inside;
+}
+
 void PriceInto(const Op& op, const ResolvedHardware& hardware, OpTime& time) {
   const Parts parts = PartsOf(op, hardware);
   const Combination all = Combine(parts);
   time.traffic = parts.traffic;
   time.family = parts.family;
-  time.extrapolated = parts.extrapolated;
+  time.extrapolated = parts.extrapolated || LiesOutside(op, parts.family);
+  time.way = parts.way;
   time.tensor_at_peak = parts.tensor_at_peak;
   time.floor = FloorOf(op, parts.tensor_at_peak, hardware);
   Attribute(parts, all, time);
@@ -162,7 +174,9 @@ void PriceInto(const Op& op, const ResolvedHardware& hardware, OpTime& time) {
 
   double sigma = 0;
   if (time.family != nullptr) {
-    time.tier = time.family->tier;
+    time.tier = parts.transferred
+                    ? std::min(time.family->tier, Tier::kTransferred)
+                    : time.family->tier;
     sigma = time.family->sigma;
   }
   SetInterval(sigma, time);

@@ -36,9 +36,10 @@ struct OpTime {
   Seconds tensor_at_peak;  // Tensor work at the datasheet rate.
   Resource limiting = Resource::kHbm;
   Tier tier = Tier::kSpec;
-  bool extrapolated = false;
+  bool extrapolated = false;  // Beyond what its family was fitted on.
   bool raised_to_floor = false;
   const FamilyFacts* family = nullptr;  // Null: host costs.
+  CommunicationWay way = {};
 };
 
 // Precondition: the stack serves the op (GEMM family for its compute format,

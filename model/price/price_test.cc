@@ -4,7 +4,9 @@
 
 #include <cmath>
 
+#include "absl/strings/str_cat.h"
 #include "gtest/gtest.h"
+#include "model/price/extrapolation.h"
 #include "tests/toy/toy_hardware.h"
 #include "tests/toy/toy_models.h"
 
@@ -60,6 +62,22 @@ TEST_F(PriceTest, ComputeBoundGemm) {
   EXPECT_EQ(time.limiting, Resource::kTensor);
 }
 
+// Times so small that their reciprocal is no number. The largest stands alone.
+TEST_F(PriceTest, VanishingTimesStayNumbers) {
+  ToyHardware toy;
+  toy.stack.elementwise.launch = Seconds::Zero();
+  Op add = AddOp({1, 1, Format::kInt4});
+  add.work.vector *= 1e-300;
+  add.work.activations_in *= 1e-300;
+  add.work.activations_out *= 1e-300;
+  const OpTime time = PriceOn(add, toy);
+  EXPECT_GT(time.busy[Resource::kVector], Seconds::Zero());
+  EXPECT_GT(time.busy[Resource::kL2], Seconds::Zero());
+  EXPECT_EQ(time.estimate, time.overlapped);
+  EXPECT_GT(time.serial, time.estimate);
+  for (const Seconds part : time.attributed) EXPECT_EQ(part, Seconds::Zero());
+}
+
 TEST_F(PriceTest, SmallActivationsStayInL2) {
   // 40e6 B of activations fit into 50e6 B of L2, 60e6 B do not.
   const auto norm = [](int64_t rows) {
@@ -112,6 +130,69 @@ TEST_F(PriceTest, DecodeAttention) {
   EXPECT_NEAR(Us(time.busy[Resource::kSfu]), 32e5 / 1e13 * 1e6, 1e-6);
   EXPECT_NEAR(Us(time.attributed[Resource::kSync]), 3, 1e-9);
   EXPECT_EQ(time.limiting, Resource::kHbm);
+}
+
+// Either side of both ends of every size, by hand.
+TEST_F(PriceTest, SizesOutsideTheFittedOnesAreExtrapolated) {
+  ToyHardware toy;
+  FittedRanges& ranges = toy.stack.gemm[0].facts.fitted_ranges;
+  ranges.Set(SizeName::kM, {16, 4096});
+  ranges.Set(SizeName::kK, {256, 8192});
+  struct Case {
+    GemmShape shape;
+    bool extrapolated;
+  };
+  for (const Case& test : {Case{{.m = 16, .n = 7, .k = 256}, false},
+                           Case{{.m = 4096, .n = 1, .k = 8192}, false},
+                           Case{{.m = 15, .n = 7, .k = 256}, true},
+                           Case{{.m = 4097, .n = 7, .k = 256}, true},
+                           Case{{.m = 16, .n = 7, .k = 255}, true},
+                           Case{{.m = 16, .n = 7, .k = 8193}, true}}) {
+    const Op op = GemmOp(test.shape, false);
+    const OpTime time = PriceOn(op, toy);
+    EXPECT_EQ(time.extrapolated, test.extrapolated) << ShapeText(op);
+    // The flag changes no time.
+    EXPECT_EQ(time.estimate, PriceToy(op).estimate) << ShapeText(op);
+    EXPECT_FALSE(PriceToy(op).extrapolated) << ShapeText(op);
+  }
+}
+
+TEST_F(PriceTest, SaysWhichSizesLieOutside) {
+  ToyHardware toy;
+  toy.stack.gemm[0].facts.fitted_ranges.Set(SizeName::kM, {16, 4096});
+  FittedRanges& decode = toy.stack.attention_decode.facts.fitted_ranges;
+  decode.Set(SizeName::kContextTokens, {1, 1000});
+  decode.Set(SizeName::kRequests, {2, 64});
+  const OpList ops = {
+      GemmOp({.m = 32768, .n = 7, .k = 256}, false),
+      GemmOp({.m = 8192, .n = 7, .k = 256}, false),
+      GemmOp({.m = 64, .n = 7, .k = 256}, false),
+      AttentionOp({.group = {Role::kDecode, 1, 1, 1000},
+                   .query_heads = 8,
+                   .kv_heads = 8,
+                   .head_size = 128}),
+      AttentionOp({.group = {Role::kPrefill, 1, 64, 0},
+                   .query_heads = 8,
+                   .kv_heads = 8,
+                   .head_size = 256}),
+  };
+  const auto profile = toy.Build();
+  const HardwareView view{profile->device(), profile->fabrics()[0],
+                          profile->stacks()[0]};
+  const KernelStackSpec& stack = profile->stacks()[0].spec();
+  EXPECT_EQ(
+      ExtrapolationText(ops, PriceAll(ops, view)),
+      absl::StrCat(
+          "4 of 5 ops lie outside the range that their kernel family was "
+          "fitted on: attention_decode context_tokens 1001 > 1000 of ",
+          stack.attention_decode.facts.id,
+          ", attention_decode requests 1 < 2 of ",
+          stack.attention_decode.facts.id, ", attention_prefill in a way that ",
+          stack.attention_prefill.facts.id,
+          " was not fitted on, gemm m 32768 > 4096 of ",
+          stack.gemm[0].facts.id));
+  const OpList inside = {ops[2]};
+  EXPECT_EQ(ExtrapolationText(inside, PriceAll(inside, view)), "");
 }
 
 TEST_F(PriceTest, PrefillAttentionByHeadSize) {

@@ -21,9 +21,11 @@ struct BatchQuestion {
   // New tokens of prompts that every pass carries beside the decodes, spread
   // over the data ranks. Their own cache is not counted.
   int64_t prefill_tokens = 0;
-  // Each sequence verifies these, and where the graph has modules that draft,
-  // they draft as many: such passes take longer to time.
+  // Each sequence verifies these.
   int draft_tokens = 0;
+  // The graph's modules, where it has any, draft as many for the next pass:
+  // such passes take longer to time. Else what drafts is not counted.
+  bool modules_draft = true;
   // Share of drafts that are accepted where all before them were. Empty: 0, no
   // gain is taken for granted.
   std::optional<double> acceptance_rate = std::nullopt;

@@ -14,6 +14,7 @@ constexpr double kInfinity = std::numeric_limits<double>::infinity();
 struct Candidate {
   SloValues values;
   double requests_per_second = 0;
+  Seconds work;  // On one request.
 };
 
 // The first of these that there is.
@@ -38,8 +39,14 @@ class Search {
     if (batch == 0) batch = Best(Slo{});
     answer.batch = batch;
     answer.batches_looked_at = looked_at_;
-    if (batch == 0) return answer;
+    if (batch == 0) {
+      answer.limit = BatchLimit::kKvBudget;
+      return answer;
+    }
     const Candidate best = CandidateOf(batch);
+    SetLimit(best, answer);
+    answer.utilization =
+        std::min(1.0, best.requests_per_second * best.work.value());
     answer.values = best.values;
     answer.requests_per_second = best.requests_per_second;
     answer.output_tokens_per_second =
@@ -77,16 +84,39 @@ class Search {
                             requests_.passes().At(1, timer_).prompt_alone;
     }
     passes.prompt = passes.prompt_alone;
+    const auto size = static_cast<double>(batch);
     return {TimesOf(form, 1, 1, passes).values,
-            static_cast<double>(batch) / passes.prompt_alone.value()};
+            size / passes.prompt_alone.value(), passes.prompt_alone / size};
   }
 
   Candidate CandidateOf(int64_t batch) const {
     if (prefill()) return PromptsOf(batch);
     const auto size = static_cast<double>(batch);
-    const ServedTimes times = TimesOf(requests_.form(), size, size,
-                                      requests_.passes().At(batch, timer_));
-    return {times.values, RequestRate(requests_.form(), size, times)};
+    const ServedForm& form = requests_.form();
+    const ServedPassTimes passes = requests_.passes().At(batch, timer_);
+    const ServedTimes times = TimesOf(form, size, size, passes);
+    const double decodes = form.output_tokens / form.tokens_per_pass / size;
+    return {times.values, RequestRate(form, size, times),
+            decodes * passes.decode + passes.prompt};
+  }
+
+  void SetLimit(const Candidate& best, CapacityAnswer& answer) const {
+    SloValues values = best.values;
+    if (answer.meets_slo) {
+      if (answer.batch == Most()) {
+        answer.limit = prefill() || Most() == engine_.max_batch()
+                           ? BatchLimit::kEngine
+                           : BatchLimit::kKvBudget;
+        return;
+      }
+      values = CandidateOf(answer.batch + 1).values;
+      if (Meets(question_.slo, values)) return;
+    }
+    answer.limit = BatchLimit::kSlo;
+    const auto tightest = TightestMargin(question_.slo, values);
+    if (tightest.has_value() && tightest->headroom < Seconds::Zero()) {
+      answer.broken_target = tightest->target;
+    }
   }
 
   double CostOf(const Candidate& candidate) const {
@@ -106,7 +136,8 @@ class Search {
     if (!Meets(slo, least.values)) return kInfinity;
     return CostOf(
         {least.values,
-         RequestRate(requests_.form(), static_cast<double>(last), least)});
+         RequestRate(requests_.form(), static_cast<double>(last), least),
+         Seconds::Zero()});
   }
 
   // 0 where none meets the targets.

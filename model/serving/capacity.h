@@ -36,6 +36,13 @@ struct CapacityAnswer {
   // All targets hold. Where they hold at no batch, the answer is the best
   // without them.
   bool meets_slo = false;
+  // What keeps the batch from one more: kSlo where that would break a target,
+  // or this one does already. Empty: one more is possible, and no better.
+  std::optional<BatchLimit> limit;
+  std::optional<SloTarget> broken_target;  // With kSlo.
+  // Of the time, the share in which the engine works: on passes that decode
+  // and on what prompts add. The rest are costs around them.
+  double utilization = 0;
   int64_t batches_looked_at = 0;
 };
 

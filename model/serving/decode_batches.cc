@@ -92,7 +92,8 @@ std::optional<ForwardPass> DecodeBatches::PassOf(
   std::optional<ForwardPass> pass = ForwardPass::Create(
       std::move(groups), std::numeric_limits<int64_t>::max() / 4, none);
   const int modules = engine_.target().graph().spec().mtp.modules;
-  if (pass.has_value() && decodes && drafts_.tokens > 0 && modules > 0) {
+  if (pass.has_value() && decodes && drafts_.tokens > 0 && drafts_.by_modules &&
+      modules > 0) {
     return pass->WithDrafting({.draft_tokens = drafts_.tokens}, modules, none);
   }
   return pass;

@@ -26,10 +26,12 @@ using BatchSplit = absl::InlinedVector<int64_t, 4>;
 void SplitBatch(int64_t batch, absl::Span<const double> weights,
                 BatchSplit& split);
 
-// Drafted tokens of each sequence that a pass verifies. Where the graph has
-// modules that draft, it drafts as many, too.
+// Drafted tokens of each sequence that a pass verifies.
 struct DecodeDrafts {
   int tokens = 0;
+  // As many for the next pass are made by the graph's modules, where it has
+  // any: such passes are on no curve. Else what makes them is not counted.
+  bool by_modules = true;
 
   int64_t new_tokens() const { return 1 + tokens; }
 };

@@ -18,29 +18,35 @@ ForwardPass OneEach(int ranks) {
   return *ForwardPass::Create({{Role::kDecode, ranks, 1, 0}}, 1, none);
 }
 
-// Beside all that does not depend on the requests, with the limits' workspace.
+std::optional<EngineMemory> MemoryOf(const Target& target,
+                                     const ServingLimits& limits) {
+  std::optional<EngineMemory> memory = target.view().stack.spec().memory;
+  if (!memory.has_value()) return memory;
+  memory->token_budget = limits.max_batched_tokens;
+  memory->sequence_limit = limits.max_sequences;
+  memory->block_tokens = limits.kv_block_tokens.value_or(memory->block_tokens);
+  memory->usable_fraction =
+      limits.memory_utilization.value_or(memory->usable_fraction);
+  return memory;
+}
+
+// Beside all that does not depend on the requests. `engine`: null where nothing
+// is known of it.
 Bytes RoomBeside(const MemoryFootprint& memory, const Target& target,
-                 const ServingLimits& limits) {
-  Bytes fixed = memory.fixed();
-  const auto& engine = target.view().stack.spec().memory;
-  if (engine.has_value()) {
-    EngineMemory mine = *engine;
-    mine.token_budget = limits.max_batched_tokens;
-    mine.sequence_limit = limits.max_sequences;
-    const Workspace workspace(target.graph(), target.layout(), target.formats(),
-                              mine);
-    fixed = fixed - memory.workspace + workspace.For(1, 1);
-  }
-  return Max(Bytes::Zero(), memory.budget - fixed);
+                 const EngineMemory* engine) {
+  if (engine == nullptr) return memory.kv_budget();
+  const Workspace workspace(target.graph(), target.layout(), target.formats(),
+                            *engine);
+  const Bytes fixed = memory.fixed() - memory.workspace + workspace.For(1, 1);
+  return Max(Bytes::Zero(), engine->usable_fraction * memory.capacity - fixed);
 }
 
 }  // namespace
 
 KvRoom::KvRoom(const Target& target, const ServingLimits& limits)
-    : target_(target) {
+    : target_(target), memory_(MemoryOf(target, limits)) {
   const Layout& layout = target.layout();
-  const auto& engine = target.view().stack.spec().memory;
-  const EngineMemory* paging = engine.has_value() ? &*engine : nullptr;
+  const EngineMemory* paging = memory_.has_value() ? &*memory_ : nullptr;
   const ForwardPass pass = OneEach(layout.data());
   OpList ops;
   stages_.reserve(static_cast<size_t>(layout.pipeline()));
@@ -55,7 +61,7 @@ KvRoom::KvRoom(const Target& target, const ServingLimits& limits)
                     target.view());
     Stage& mine = stages_.emplace_back(Stage{
         RequestCache(target.graph(), layout, stage, target.formats(), paging),
-        RoomBeside(memory, target, limits),
+        RoomBeside(memory, target, paging),
         {}});
     mine.of_token = mine.cache.PerToken(pass);
     if (mine.of_token == Bytes::Zero()) continue;

@@ -8,6 +8,7 @@
 #include "model/base/units.h"
 #include "model/estimate/cache_bytes.h"
 #include "model/estimate/estimate.h"
+#include "model/hardware/engine_memory.h"
 #include "model/serving/serving_spec.h"
 
 namespace mansard::model {
@@ -22,6 +23,8 @@ class KvRoom {
   // tokens take while no window is full. Where no layer's cache grows, tokens
   // say nothing, and the memory holds.
   KvRoom(const Target& target, const ServingLimits& limits);
+  KvRoom(const KvRoom&) = delete;
+  KvRoom& operator=(const KvRoom&) = delete;
 
   // Tokens on all data ranks together, in whole blocks; 0 where there is no
   // room or no layer's cache grows.
@@ -46,6 +49,7 @@ class KvRoom {
   Bytes RoomFor(const Stage& stage, std::optional<int64_t> free_tokens) const;
 
   const Target& target_;
+  std::optional<EngineMemory> memory_;  // The stack's, with the limits.
   std::vector<Stage> stages_;
   int64_t token_capacity_ = 0;
   bool grows_ = false;

@@ -27,10 +27,9 @@ void CheckTargets(const ServingEngine& engine, const LatencyQuery& query,
                   Violations& violations) {
   const Violations::Scope scope(violations, "slo");
   CheckSlo(query.slo, violations);
-  if (query.slo.end_to_end.has_value() &&
-      !query.mean_output_tokens.has_value()) {
+  if (query.slo.end_to_end.has_value() && !query.output_tokens.has_value()) {
     violations.Add(SloTargetField(SloTarget::kEndToEnd),
-                   "is given without the mean output, which it needs");
+                   "is given without the output tokens, which it needs");
   }
   if (query.slo.time_to_first_token.has_value() &&
       engine.role() == ServingRole::kDecode) {
@@ -56,12 +55,12 @@ void CheckQuery(const ServingEngine& engine, const LatencyQuery& query,
         "prefix_cache_hit_ratio",
         absl::StrCat("is ", query.prefix_hit_ratio, "; allowed: 0 to 1"));
   }
-  if (query.mean_output_tokens.has_value() &&
-      !(*query.mean_output_tokens > 0 &&
-        *query.mean_output_tokens <= RequestShape::kMaxTokens)) {
+  if (query.output_tokens.has_value() &&
+      !(*query.output_tokens > 0 &&
+        *query.output_tokens <= RequestShape::kMaxTokens)) {
     violations.Add(
-        "mean_output_token_count",
-        absl::StrCat("is ", *query.mean_output_tokens, "; allowed: above 0 to ",
+        "output_token_count",
+        absl::StrCat("is ", *query.output_tokens, "; allowed: above 0 to ",
                      RequestShape::kMaxTokens));
   }
   CheckGain(query.gain, violations);

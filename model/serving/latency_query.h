@@ -30,16 +30,17 @@ struct LatencyQuery {
   // token to wait for.
   int64_t generated_tokens = 0;
   DraftGain gain;
-  // That requests make on average. Empty: not known; then neither the prompts
-  // that come while a request decodes count, nor the wait for a place, nor is
-  // there a time end to end.
-  std::optional<double> mean_output_tokens = std::nullopt;
+  // That the request makes, and others like it: its time per output token is of
+  // its mean context. Empty: not known; then it is of its first tokens, neither
+  // the prompts that come while it decodes count nor the wait for a place, and
+  // there is no time end to end.
+  std::optional<double> output_tokens = std::nullopt;
   Slo slo;
 };
 
 // Rules: counts 0 or more, input 1 to RequestShape::kMaxTokens, ratios 0 to 1,
 // output above 0, those of gain and targets; a time end to end is asked for
-// with a mean output only, one to the first token not of a decode engine.
+// with output tokens only, one to the first token not of a decode engine.
 // Violations are at the fields of the query, those of targets below "slo".
 void CheckQuery(const ServingEngine& engine, const LatencyQuery& query,
                 Violations& violations);

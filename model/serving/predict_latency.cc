@@ -66,7 +66,7 @@ class Prediction {
     if (engine_.role() != ServingRole::kDecode && !begun_) {
       FirstToken(answer);
     }
-    if (query_.mean_output_tokens.has_value()) EndToEnd(answer);
+    if (query_.output_tokens.has_value()) EndToEnd(answer);
     const SloValues values = answer.values();
     answer.headroom = TightestMargin(query_.slo, values);
     answer.meets_slo = !answer.headroom.has_value() ||
@@ -109,6 +109,12 @@ class Prediction {
     return engine_.Step(*PassOf(batch, context, prompt), timer_);
   }
 
+  // Of this one, half way through its output.
+  double OwnContext() const {
+    return static_cast<double>(query_.input_tokens) +
+           query_.output_tokens.value_or(0) / 2;
+  }
+
   // Requests that would have to end before this one runs.
   double MissingPlaces() const {
     const double places =
@@ -133,8 +139,7 @@ class Prediction {
     const auto running = static_cast<double>(state_.running_requests);
     const double context =
         begun_ ? MeanContext()
-               : (running * MeanContext() +
-                  joined * static_cast<double>(query_.input_tokens)) /
+               : (running * MeanContext() + joined * OwnContext()) /
                      (running + joined);
     const StepPrediction pass = Step(batch_, context, nullptr);
     answer.bound = pass.bound;
@@ -142,7 +147,7 @@ class Prediction {
     answer.inter_token_latency = TimeInterval{pass.time, pass.p10, pass.p90};
     Interval token;
     token.Add(1 / query_.gain.tokens_per_pass, pass);
-    if (query_.mean_output_tokens.has_value()) {
+    if (query_.output_tokens.has_value()) {
       AddPromptsOfOthers(context, pass, token);
     }
     answer.time_per_output_token = token.Result();
@@ -160,7 +165,7 @@ class Prediction {
     const RequestGroup prompt{Role::kPrefill, ranks, each,
                               cached_ + (computed_ - each) / 2};
     const double share = static_cast<double>(batch_ - 1) /
-                         *query_.mean_output_tokens * passes /
+                         *query_.output_tokens * passes /
                          static_cast<double>(ranks);
     token.Add(share, Step(mixed_ ? batch_ : 0, context, &prompt));
     if (mixed_) token.Add(-share, pass);
@@ -214,12 +219,12 @@ class Prediction {
   // Places come free as requests end.
   void AddWaitForPlace(const LatencyAnswer& answer, Interval& time) const {
     if (!answer.waits_for_room || state_.running_requests == 0 ||
-        !query_.mean_output_tokens.has_value() ||
+        !query_.output_tokens.has_value() ||
         !answer.time_per_output_token.has_value()) {
       return;
     }
     time.Add(MissingPlaces() / static_cast<double>(state_.running_requests) *
-                 *query_.mean_output_tokens,
+                 *query_.output_tokens,
              *answer.time_per_output_token);
   }
 
@@ -230,7 +235,7 @@ class Prediction {
     }
     if (answer.time_per_output_token.has_value()) {
       const double left =
-          *query_.mean_output_tokens -
+          *query_.output_tokens -
           std::max(1.0, static_cast<double>(query_.generated_tokens));
       all.Add(std::max(0.0, left), *answer.time_per_output_token);
     }

@@ -26,7 +26,7 @@ struct LatencyAnswer {
   std::optional<TimeInterval> end_to_end;
   std::optional<SloMargin> headroom;  // Empty without targets.
   bool meets_slo = true;              // By the times, not by their intervals.
-  // The engine has no place or no cache for the request now. Where the mean
+  // The engine has no place or no cache for the request now. Where the
   // output is not known, the time to first token leaves that wait out.
   bool waits_for_room = false;
   Bound bound = Bound::kMemory;  // Of a pass that decodes.

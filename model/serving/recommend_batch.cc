@@ -23,7 +23,8 @@ class Recommendation {
       : engine_(engine),
         question_(question),
         timer_(timer),
-        batches_(engine, question.contexts, {question.draft_tokens}),
+        batches_(engine, question.contexts,
+                 {question.draft_tokens, question.modules_draft}),
         carried_(CarriedOf(engine, question.prefill_tokens)),
         tokens_per_pass_(TokensPerPass(question.draft_tokens,
                                        question.acceptance_rate.value_or(0))) {
@@ -158,18 +159,6 @@ class Recommendation {
 };
 
 }  // namespace
-
-absl::string_view BatchLimitName(BatchLimit limit) {
-  switch (limit) {
-    case BatchLimit::kSlo:
-      return "slo";
-    case BatchLimit::kKvBudget:
-      return "kv_budget";
-    case BatchLimit::kEngine:
-      return "engine";
-  }
-  return "";
-}
 
 std::optional<BatchAnswer> RecommendBatch(const ServingEngine& engine,
                                           const BatchQuestion& question,

@@ -4,20 +4,12 @@
 #include <cstdint>
 #include <optional>
 
-#include "absl/strings/string_view.h"
 #include "model/base/violations.h"
 #include "model/serving/batch_question.h"
 #include "model/serving/serving_engine.h"
 #include "model/serving/slo.h"
 
 namespace mansard::model {
-
-enum class BatchLimit {
-  kSlo,
-  kKvBudget,
-  kEngine,  // Sequences, or new tokens of a pass.
-};
-absl::string_view BatchLimitName(BatchLimit limit);
 
 struct BatchAnswer {
   // Every batch up to it holds all targets and has room. 0: not even one

@@ -61,7 +61,8 @@ int64_t MostSequences(const ServingEngine& engine, const RequestShape& shape,
 
 RequestLoad::RequestLoad(const ServingEngine& engine, const RequestShape& shape,
                          const DraftGain& gain, StepTimer& timer)
-    : batches_(engine, {MeanContext(shape, gain)}, {gain.drafts()}),
+    : batches_(engine, {MeanContext(shape, gain)},
+               {gain.drafts(), gain.modules_draft}),
       passes_(batches_, shape, timer),
       form_(passes_.FormOf(gain.tokens_per_pass)) {}
 

@@ -17,9 +17,11 @@ namespace mansard::model {
 struct DraftGain {
   // 1 to 1 + drafts.
   double tokens_per_pass = 1;
-  // That each sequence verifies, and that the graph's modules make, where it
-  // has any. Empty: as few as the tokens take.
+  // That each sequence verifies. Empty: as few as the tokens take.
   std::optional<int> draft_tokens = std::nullopt;
+  // The graph's modules, where it has any, make them; else what does is not
+  // counted.
+  bool modules_draft = true;
 
   int drafts() const;
 };

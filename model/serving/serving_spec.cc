@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
 
 namespace mansard::model {
 namespace {
@@ -25,6 +26,18 @@ int64_t Resolved(absl::string_view field, int64_t asked, int64_t of_stack,
 }
 
 }  // namespace
+
+absl::string_view BatchLimitName(BatchLimit limit) {
+  switch (limit) {
+    case BatchLimit::kSlo:
+      return "slo";
+    case BatchLimit::kKvBudget:
+      return "kv_budget";
+    case BatchLimit::kEngine:
+      return "engine";
+  }
+  return "";
+}
 
 Scheduling DefaultScheduling(const KernelStackSpec& stack) {
   if (stack.engine_costs.has_value()) {
@@ -66,6 +79,16 @@ ServingLimits ResolveLimits(const ServingLimits& limits,
     violations.CheckRange("kv_token_capacity_count",
                           static_cast<double>(*limits.kv_token_capacity), 1,
                           static_cast<double>(ServingLimits::kMaxKvTokens));
+  }
+  if (limits.kv_block_tokens.has_value()) {
+    violations.CheckRange("kv_block_token_count",
+                          static_cast<double>(*limits.kv_block_tokens), 1,
+                          static_cast<double>(ServingLimits::kMaxBlockTokens));
+  }
+  const double share = limits.memory_utilization.value_or(1);
+  if (!(share > 0 && share <= 1)) {
+    violations.Add("memory_utilization_ratio",
+                   absl::StrCat("is ", share, "; allowed: above 0 to 1"));
   }
   return resolved;
 }

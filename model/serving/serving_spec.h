@@ -21,8 +21,14 @@ struct ServingLimits {
   // itself says so. Empty: what the memory leaves.
   std::optional<int64_t> kv_token_capacity = std::nullopt;
 
-  static constexpr int64_t kMaxBatchedTokens = 262'144;
-  static constexpr int64_t kMaxSequences = 16'384;
+  // Tokens of a block of the cache. Empty: the stack's.
+  std::optional<int64_t> kv_block_tokens = std::nullopt;
+  // Share of the device's memory that the engine uses. Empty: the stack's.
+  std::optional<double> memory_utilization = std::nullopt;
+
+  static constexpr int64_t kMaxBatchedTokens = 1'000'000;
+  static constexpr int64_t kMaxSequences = 65'536;
+  static constexpr int64_t kMaxBlockTokens = 65'536;
   static constexpr int64_t kMaxKvTokens = 1'000'000'000'000;
 };
 
@@ -46,6 +52,14 @@ using ServingConstants = FirstTokenCosts;
 Scheduling DefaultScheduling(const KernelStackSpec& stack);
 ServingConstants DefaultServingConstants(const KernelStackSpec& stack);
 
+// What keeps a batch from growing.
+enum class BatchLimit {
+  kSlo,
+  kKvBudget,
+  kEngine,  // Sequences, or new tokens of a pass.
+};
+absl::string_view BatchLimitName(BatchLimit limit);
+
 struct ServingSpec {
   ServingLimits limits = {};
   // Empty: as the stack's engine does.
@@ -55,8 +69,10 @@ struct ServingSpec {
 };
 
 // With the stack's numbers for those not given. Rules: 0 or 1 to the maxima
-// above. Violations are at "limits.max_batched_token_count",
-// "limits.max_sequence_count" and "limits.kv_token_capacity_count".
+// above; the share is above 0 and at most 1. Violations are at
+// "limits.max_batched_token_count", "limits.max_sequence_count",
+// "limits.kv_token_capacity_count", "limits.kv_block_token_count" and
+// "limits.memory_utilization_ratio".
 ServingLimits ResolveLimits(const ServingLimits& limits,
                             const EngineMemory& memory, Violations& violations);
 

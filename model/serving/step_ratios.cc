@@ -80,7 +80,7 @@ StepRatioTable::StepRatioTable(const Target& target,
         AxisOver(std::min(kFewestPromptTokens, context), context, prompt)};
   };
   const auto fine = axes(9, 9);
-  const auto coarse = axes(5, 5);
+  const auto coarse = axes(6, 6);
   Table& decode = tables_[static_cast<size_t>(Phase::kDecode)];
   decode.axes = {fine[0], fine[1]};
   decode.axis_count = kDecodeAxes;

@@ -16,7 +16,8 @@ cd "$repository"
 
 readonly model=(base_test graph_test hardware_test engine_test step_time_test
   io_test)
-readonly server=(server/server_unit_test server/server_test tests/load/load_test)
+readonly server=(server/server_unit_test server/store_test server/server_test
+  tests/load/load_test)
 export LSAN_OPTIONS="suppressions=$repository/tests/support/lsan.supp:print_suppressions=0"
 export UBSAN_OPTIONS=print_stacktrace=1
 export TSAN_OPTIONS="ignore_noninstrumented_modules=1 suppressions=$repository/tests/support/tsan.supp"

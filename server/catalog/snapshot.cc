@@ -3,32 +3,47 @@
 #include <utility>
 
 #include "model/base/status_macros.h"
-#include "model/io/graph_io.h"
 #include "server/catalog/errors.h"
 #include "server/catalog/folder.h"
+#include "server/catalog/resource_name.h"
 
 namespace mansard::server {
 namespace {
 
-template <class Map>
-std::vector<std::string> Keys(const Map& map) {
-  std::vector<std::string> keys;
-  for (const auto& [key, value] : map) keys.push_back(key);
-  return keys;
+template <class Entry>
+const Entry* FindIn(const EntryMap<Entry>& entries, const std::string& id) {
+  const auto found = entries.find(id);
+  return found == entries.end() ? nullptr : found->second.get();
+}
+
+template <class Entry>
+void SetIn(const std::string& id, std::shared_ptr<const Entry> entry,
+           const EntryMap<Entry>& beneath, EntryMap<Entry>& entries) {
+  if (entry == nullptr) {
+    const auto below = beneath.find(id);
+    if (below == beneath.end()) {
+      entries.erase(id);
+      return;
+    }
+    entry = below->second;
+  }
+  entries[id] = std::move(entry);
 }
 
 }  // namespace
 
-Snapshot::Snapshot(model::ShippedData data)
-    : fabrics_(std::move(data.fabrics)) {
+Snapshot::Snapshot(model::ShippedData data) {
+  auto beneath = std::make_shared<Beneath>();
+  beneath->fabrics = std::move(data.fabrics);
   for (auto& [id, graph] : data.graphs) {
-    v1::ModelGraph proto = model::GraphToProto(*graph);
-    graphs_.emplace(id, GraphEntry{std::move(graph), std::move(proto)});
+    beneath->graphs.emplace(id, EntryBeneath(std::move(graph)));
   }
   for (auto& [id, profile] : data.profiles) {
-    v1::HardwareProfile proto = model::ProfileToProto(*profile);
-    profiles_.emplace(id, ProfileEntry{std::move(profile), std::move(proto)});
+    beneath->profiles.emplace(id, EntryBeneath(std::move(profile)));
   }
+  graphs_ = beneath->graphs;
+  profiles_ = beneath->profiles;
+  beneath_ = std::move(beneath);
 }
 
 absl::StatusOr<std::shared_ptr<const Snapshot>> Snapshot::Load(
@@ -40,18 +55,40 @@ absl::StatusOr<std::shared_ptr<const Snapshot>> Snapshot::Load(
 
 absl::StatusOr<const GraphEntry*> Snapshot::FindGraph(
     const std::string& id) const {
-  const auto found = graphs_.find(id);
-  if (found == graphs_.end()) return ModelGraphNotFound(id, Keys(graphs_));
-  return &found->second;
+  const GraphEntry* const entry = FindIn(graphs_, id);
+  if (entry == nullptr) return ModelGraphNotFound(id, KeysOf(graphs_));
+  if (entry->graph == nullptr) {
+    return Broken(ResourceName(kModelGraphs, id), entry->error);
+  }
+  return entry;
 }
 
 absl::StatusOr<const ProfileEntry*> Snapshot::FindProfile(
     const std::string& id) const {
-  const auto found = profiles_.find(id);
-  if (found == profiles_.end()) {
-    return HardwareProfileNotFound(id, Keys(profiles_));
+  const ProfileEntry* const entry = FindIn(profiles_, id);
+  if (entry == nullptr) return HardwareProfileNotFound(id, KeysOf(profiles_));
+  if (entry->profile == nullptr) {
+    return Broken(ResourceName(kHardwareProfiles, id), entry->error);
   }
-  return &found->second;
+  return entry;
+}
+
+const GraphEntry* Snapshot::GraphBeneath(const std::string& id) const {
+  return FindIn(beneath_->graphs, id);
+}
+
+const ProfileEntry* Snapshot::ProfileBeneath(const std::string& id) const {
+  return FindIn(beneath_->profiles, id);
+}
+
+void Snapshot::Set(const std::string& id,
+                   std::shared_ptr<const GraphEntry> entry) {
+  SetIn(id, std::move(entry), beneath_->graphs, graphs_);
+}
+
+void Snapshot::Set(const std::string& id,
+                   std::shared_ptr<const ProfileEntry> entry) {
+  SetIn(id, std::move(entry), beneath_->profiles, profiles_);
 }
 
 }  // namespace mansard::server

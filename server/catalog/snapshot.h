@@ -1,5 +1,6 @@
-// The catalog at one moment. Immutable: a call takes one reference at the door
-// and sees one state throughout.
+// Graphs, profiles and fabrics at one moment: what is stored, above what comes
+// with the binary and from --catalog_dir. Immutable once it is shared; a change
+// makes another snapshot, which shares all entries but one.
 #pragma once
 
 #include <map>
@@ -8,25 +9,22 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "absl/strings/string_view.h"
-#include "mansard/v1/catalog.pb.h"
-#include "model/graph/model_graph.h"
-#include "model/hardware/hardware_profile.h"
 #include "model/io/profile_io.h"
 #include "model/io/shipped.h"
+#include "server/catalog/entries.h"
 
 namespace mansard::server {
 
-// A resource with its wire form, made once. `proto.revision_id` is its
-// revision.
-struct GraphEntry {
-  std::shared_ptr<const model::ModelGraph> graph;
-  v1::ModelGraph proto;
-};
-struct ProfileEntry {
-  std::shared_ptr<const model::HardwareProfile> profile;
-  v1::HardwareProfile proto;
-};
+// By id, in order.
+template <class Entry>
+using EntryMap = std::map<std::string, std::shared_ptr<const Entry>>;
+
+template <class Map>
+std::vector<std::string> KeysOf(const Map& map) {
+  std::vector<std::string> keys;
+  for (const auto& [key, value] : map) keys.push_back(key);
+  return keys;
+}
 
 class Snapshot {
  public:
@@ -35,23 +33,36 @@ class Snapshot {
   static absl::StatusOr<std::shared_ptr<const Snapshot>> Load(
       const std::string& folder);
 
-  // By id, in order.
-  const std::map<std::string, GraphEntry>& graphs() const { return graphs_; }
-  const std::map<std::string, ProfileEntry>& profiles() const {
-    return profiles_;
-  }
-  const model::FabricMap& fabrics() const { return fabrics_; }
+  // Entries that cannot be read are there too.
+  const EntryMap<GraphEntry>& graphs() const { return graphs_; }
+  const EntryMap<ProfileEntry>& profiles() const { return profiles_; }
+  const model::FabricMap& fabrics() const { return beneath_->fabrics; }
 
-  // NOT_FOUND with the closest ids. The pointer lives as long as the snapshot.
+  // Readable ones. NOT_FOUND with the closest ids; FAILED_PRECONDITION
+  // RESOURCE_BROKEN. The pointer lives as long as the snapshot.
   absl::StatusOr<const GraphEntry*> FindGraph(const std::string& id) const;
   absl::StatusOr<const ProfileEntry*> FindProfile(const std::string& id) const;
 
+  // What lies beneath, also where something is stored above. Null: nothing.
+  const GraphEntry* GraphBeneath(const std::string& id) const;
+  const ProfileEntry* ProfileBeneath(const std::string& id) const;
+
+  // For makers of a snapshot, before it is shared: an entry above what lies
+  // beneath; null takes it away again.
+  void Set(const std::string& id, std::shared_ptr<const GraphEntry> entry);
+  void Set(const std::string& id, std::shared_ptr<const ProfileEntry> entry);
+
  private:
+  struct Beneath {
+    EntryMap<GraphEntry> graphs;
+    EntryMap<ProfileEntry> profiles;
+    model::FabricMap fabrics;
+  };
   explicit Snapshot(model::ShippedData data);
 
-  std::map<std::string, GraphEntry> graphs_;
-  std::map<std::string, ProfileEntry> profiles_;
-  model::FabricMap fabrics_;
+  std::shared_ptr<const Beneath> beneath_;
+  EntryMap<GraphEntry> graphs_;
+  EntryMap<ProfileEntry> profiles_;
 };
 
 }  // namespace mansard::server

@@ -6,6 +6,7 @@
 #include "absl/strings/string_view.h"
 #include "model/estimate/advice.h"
 #include "model/ops/op.h"
+#include "model/price/communication_way.h"
 #include "model/price/resource.h"
 
 namespace mansard::server {
@@ -139,6 +140,7 @@ void ToProto(const model::Op& op, const model::OpTime& time, std::string name,
   if (time.family != nullptr) proto.set_kernel_family(time.family->id);
   proto.set_tier(TierToProto(time.tier));
   proto.set_extrapolated(time.extrapolated);
+  proto.set_algorithm(model::WayText(time.way));
   proto.set_raised_to_floor(time.raised_to_floor);
   proto.set_advice(model::AdviceFor(op, time, device));
 }

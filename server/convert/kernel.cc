@@ -26,6 +26,12 @@ struct Named {
 constexpr Named<Collective> kCollectives[] = {
     {"all_reduce", Collective::kAllReduce},
     {"all_gather", Collective::kAllGather},
+    {"reduce_scatter", Collective::kReduceScatter},
+    {"all_to_all", Collective::kAllToAll},
+    {"broadcast", Collective::kBroadcast},
+    {"send_receive", Collective::kSendReceive},
+    {"expert_dispatch", Collective::kExpertDispatch},
+    {"expert_combine", Collective::kExpertCombine},
 };
 constexpr Named<Elementwise> kElementwise[] = {
     {"norm", Elementwise::kNorm},
@@ -144,10 +150,26 @@ model::KernelWork WorkFromProto(
                                 "; target.parallelism.tensor_size is ",
                                 tensor_size, ": set one, or both alike"));
   }
-  return model::CollectiveKernel{
+  model::CollectiveKernel kernel{
       .operation = operation.value_or(Collective::kAllReduce),
       .message_bytes = proto.message_bytes(),
-      .ranks = proto.rank_count() != 0 ? proto.rank_count() : tensor_size};
+      .ranks = proto.rank_count() != 0 ? proto.rank_count() : tensor_size,
+      .nodes = proto.node_count()};
+  kernel.algorithm =
+      AlgorithmFromProto(proto.algorithm(), "algorithm", violations);
+  if (proto.has_exchanged()) {
+    const auto& tokens = proto.exchanged();
+    kernel.exchanged = model::ExchangedTokens{
+        .tokens = tokens.token_count(),
+        .hidden = tokens.hidden_size(),
+        .experts_per_token = tokens.experts_per_token_count(),
+        .experts = tokens.expert_count(),
+        .multiprocessors = tokens.multiprocessor_count()};
+    if (tokens.has_imbalance_ratio()) {
+      kernel.exchanged->imbalance = tokens.imbalance_ratio();
+    }
+  }
+  return kernel;
 }
 
 model::KernelWork WorkFromProto(
@@ -163,6 +185,17 @@ model::KernelWork WorkFromProto(
 }
 
 }  // namespace
+
+model::CollectiveAlgorithm AlgorithmFromProto(const std::string& name,
+                                              const char* field,
+                                              model::Violations& violations) {
+  const auto algorithm = model::ParseAlgorithm(name);
+  if (algorithm.has_value()) return *algorithm;
+  violations.Add(field, absl::StrCat("is \"", name,
+                                     "\"; allowed: ", model::AlgorithmNames(),
+                                     ", or nothing: as the stack chooses"));
+  return model::CollectiveAlgorithm::kAuto;
+}
 
 std::optional<model::KernelWork> FromProto(
     const v1::EstimateKernelRequest& request, model::Violations& violations) {

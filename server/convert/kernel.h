@@ -2,6 +2,7 @@
 #pragma once
 
 #include <optional>
+#include <string>
 
 #include "mansard/v1/estimation_service.pb.h"
 #include "model/base/violations.h"
@@ -15,6 +16,11 @@ namespace mansard::server {
 // no kernel is set.
 std::optional<model::KernelWork> FromProto(
     const v1::EstimateKernelRequest& request, model::Violations& violations);
+
+// kAuto for an empty name, and with a violation for one that there is not.
+model::CollectiveAlgorithm AlgorithmFromProto(const std::string& name,
+                                              const char* field,
+                                              model::Violations& violations);
 
 // All but the resolution.
 void ToProto(const model::KernelEstimate& kernel, const model::Device& device,

@@ -1,76 +1,86 @@
 #include "server/handlers/catalog.h"
 
-#include <algorithm>
+#include <limits>
 #include <optional>
 #include <string>
+#include <type_traits>
+#include <utility>
+#include <vector>
 
 #include "absl/strings/cord.h"
 #include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "model/base/status_macros.h"
 #include "model/graph/hf_config.h"
 #include "model/io/graph_io.h"
-#include "server/catalog/page_token.h"
+#include "server/catalog/errors.h"
 #include "server/catalog/resource_name.h"
 #include "server/error.h"
 #include "server/handlers/errors.h"
+#include "server/handlers/pages.h"
 #include "server/version.h"
 
 namespace mansard::server {
 namespace {
 
-struct Page {
-  int size = kDefaultPageSize;
-  std::string after;  // The last key of the page before; empty: the start.
-};
-
-// `list` is the collection. Violations of page_size and page_token together.
-template <class Request>
-absl::StatusOr<Page> PageOf(const Request& request, const char* list) {
-  Page page;
+// The id in a request's name, with the revision where there is one; as an error
+// where it is no name.
+absl::StatusOr<RevisionName> IdOf(absl::string_view name,
+                                  const char* collection) {
   model::Violations violations;
-  if (request.page_size() < 0) {
-    violations.Add("page_size", absl::StrCat("is ", request.page_size(),
-                                             "; allowed: 0 or more"));
-  } else if (request.page_size() > 0) {
-    page.size = std::min(request.page_size(), kMaxPageSize);
-  }
-  if (!request.page_token().empty()) {
-    std::optional<std::string> key = ReadPageToken(request.page_token(), list);
-    if (key.has_value()) {
-      page.after = *std::move(key);
-    } else {
-      violations.Add(
-          "page_token",
-          absl::StrCat("is not a next_page_token of the list of ", list));
-    }
-  }
-  if (!violations.empty()) return InvalidRequest(violations);
-  return page;
-}
-
-// Calls `add` for each entry of the page; returns the token of the next page.
-template <class Map, class Add>
-std::string Fill(const Map& entries, const Page& page, const char* list,
-                 Add add) {
-  auto entry =
-      page.after.empty() ? entries.begin() : entries.upper_bound(page.after);
-  std::string last_key;
-  for (int i = 0; i < page.size && entry != entries.end(); ++i, ++entry) {
-    add(entry->second);
-    last_key = entry->first;
-  }
-  return entry == entries.end() ? "" : MakePageToken(list, last_key);
-}
-
-// The id in a request's name, as an error where it is no name.
-absl::StatusOr<std::string> IdOf(absl::string_view name,
-                                 const char* collection) {
-  model::Violations violations;
-  std::optional<std::string> id =
-      ParseResourceName(name, collection, "name", violations);
+  std::optional<RevisionName> id =
+      ParseRevisionName(name, collection, "name", violations);
   if (!id.has_value()) return InvalidRequest(violations);
   return *std::move(id);
+}
+
+// As it was made: with the id of the revision in its name.
+template <class Read>
+auto ReadRevision(const char* collection, const std::string& id,
+                  const StoredRevision& stored, const Read& read)
+    -> absl::StatusOr<std::decay_t<decltype(read(StoredResource())->proto)>> {
+  const std::string name =
+      absl::StrCat(ResourceName(collection, id), "@", stored.revision_id);
+  const auto entry = read(StoredResource{.id = id,
+                                         .revision_id = stored.revision_id,
+                                         .create_time = stored.create_time,
+                                         .update_time = stored.create_time,
+                                         .content = stored.content});
+  if (!entry->error.ok()) return Broken(name, entry->error);
+  auto proto = entry->proto;
+  proto.set_name(name);
+  proto.set_etag(EtagOf(proto));
+  return proto;
+}
+
+auto ProfileReader(CallContext& call) {
+  return [&call](const StoredResource& stored) {
+    return ProfileFromStored(stored, call.snapshot().fabrics());
+  };
+}
+
+// The content of an earlier revision of a resource that is there, into its
+// answer. `beneath` may be null.
+template <class Entry, class Proto, class Read>
+absl::Status GetRevision(CallContext& call, StoredKind kind,
+                         const char* collection, const RevisionName& name,
+                         const Entry* beneath, const Read& read,
+                         Proto& response) {
+  ASSIGN_OR_RETURN(
+      const std::optional<StoredRevision> stored,
+      call.catalog().store().FindRevision(kind, name.id, name.revision_id));
+  if (stored.has_value()) {
+    ASSIGN_OR_RETURN(response,
+                     ReadRevision(collection, name.id, *stored, read));
+    return absl::OkStatus();
+  }
+  if (beneath != nullptr && beneath->proto.revision_id() == name.revision_id) {
+    response = beneath->proto;
+    response.set_name(absl::StrCat(response.name(), "@", name.revision_id));
+    return absl::OkStatus();
+  }
+  return RevisionNotFound(ResourceName(collection, name.id), name.revision_id);
 }
 
 }  // namespace
@@ -84,27 +94,38 @@ absl::Status GetServerInfo(CallContext& call,
   response.set_server_version(kVersion);
   response.set_model_graph_count(count(call.snapshot().graphs()));
   response.set_hardware_profile_count(count(call.snapshot().profiles()));
+  response.set_engine_count(count(call.state().engines));
   return absl::OkStatus();
 }
 
 absl::Status GetModelGraph(CallContext& call,
                            const v1::GetModelGraphRequest& request,
                            v1::ModelGraph& response) {
-  ASSIGN_OR_RETURN(const std::string id, IdOf(request.name(), kModelGraphs));
-  ASSIGN_OR_RETURN(const GraphEntry* entry, call.snapshot().FindGraph(id));
-  response = entry->proto;
-  return absl::OkStatus();
+  ASSIGN_OR_RETURN(const RevisionName name, IdOf(request.name(), kModelGraphs));
+  ASSIGN_OR_RETURN(const GraphEntry* entry, call.snapshot().FindGraph(name.id));
+  if (name.revision_id.empty() ||
+      name.revision_id == entry->proto.revision_id()) {
+    response = entry->proto;
+    return absl::OkStatus();
+  }
+  return GetRevision(call, StoredKind::kModelGraph, kModelGraphs, name,
+                     call.snapshot().GraphBeneath(name.id), GraphFromStored,
+                     response);
 }
 
 absl::Status ListModelGraphs(CallContext& call,
                              const v1::ListModelGraphsRequest& request,
                              v1::ListModelGraphsResponse& response) {
-  ASSIGN_OR_RETURN(const Page page, PageOf(request, kModelGraphs));
+  model::Violations violations;
+  const Page page = PageOf(request, kModelGraphs, violations);
+  if (!violations.empty()) return InvalidRequest(violations);
   response.set_next_page_token(
-      Fill(call.snapshot().graphs(), page, kModelGraphs,
-           [&response](const GraphEntry& entry) {
-             *response.add_model_graphs() = entry.proto;
-           }));
+      FillPage(call.snapshot().graphs(), page, kModelGraphs,
+               [&response](const GraphEntry& entry) {
+                 if (entry.graph == nullptr) return size_t{0};
+                 *response.add_model_graphs() = entry.proto;
+                 return entry.bytes;
+               }));
   return absl::OkStatus();
 }
 
@@ -163,22 +184,80 @@ absl::Status ImportHuggingFaceConfig(
 absl::Status GetHardwareProfile(CallContext& call,
                                 const v1::GetHardwareProfileRequest& request,
                                 v1::HardwareProfile& response) {
-  ASSIGN_OR_RETURN(const std::string id,
+  ASSIGN_OR_RETURN(const RevisionName name,
                    IdOf(request.name(), kHardwareProfiles));
-  ASSIGN_OR_RETURN(const ProfileEntry* entry, call.snapshot().FindProfile(id));
-  response = entry->proto;
-  return absl::OkStatus();
+  ASSIGN_OR_RETURN(const ProfileEntry* entry,
+                   call.snapshot().FindProfile(name.id));
+  if (name.revision_id.empty() ||
+      name.revision_id == entry->proto.revision_id()) {
+    response = entry->proto;
+    return absl::OkStatus();
+  }
+  return GetRevision(call, StoredKind::kHardwareProfile, kHardwareProfiles,
+                     name, call.snapshot().ProfileBeneath(name.id),
+                     ProfileReader(call), response);
 }
 
 absl::Status ListHardwareProfiles(
     CallContext& call, const v1::ListHardwareProfilesRequest& request,
     v1::ListHardwareProfilesResponse& response) {
-  ASSIGN_OR_RETURN(const Page page, PageOf(request, kHardwareProfiles));
+  model::Violations violations;
+  const Page page = PageOf(request, kHardwareProfiles, violations);
+  if (!violations.empty()) return InvalidRequest(violations);
   response.set_next_page_token(
-      Fill(call.snapshot().profiles(), page, kHardwareProfiles,
-           [&response](const ProfileEntry& entry) {
-             *response.add_hardware_profiles() = entry.proto;
-           }));
+      FillPage(call.snapshot().profiles(), page, kHardwareProfiles,
+               [&response](const ProfileEntry& entry) {
+                 if (entry.profile == nullptr) return size_t{0};
+                 *response.add_hardware_profiles() = entry.proto;
+                 return entry.bytes;
+               }));
+  return absl::OkStatus();
+}
+
+absl::Status ListHardwareProfileRevisions(
+    CallContext& call, const v1::ListHardwareProfileRevisionsRequest& request,
+    v1::ListHardwareProfileRevisionsResponse& response) {
+  model::Violations violations;
+  const std::optional<std::string> id = ParseResourceName(
+      request.parent(), kHardwareProfiles, "parent", violations);
+  // Keys are numbers of revisions; of what lies beneath, 0.
+  const std::string list = absl::StrCat(request.parent(), "@");
+  const Page page = PageOf(request, list, violations);
+  int64_t before = std::numeric_limits<int64_t>::max();
+  if (!page.after.empty() && !absl::SimpleAtoi(page.after, &before)) before = 0;
+  if (!violations.empty()) return InvalidRequest(violations);
+  ASSIGN_OR_RETURN([[maybe_unused]] const ProfileEntry* entry,
+                   call.snapshot().FindProfile(*id));
+  size_t bytes = 0;
+  int added = 0;
+  int64_t last = before;
+  while (added < page.size && bytes < kMaxPageBytes) {
+    // One at a time: they are large, and their bytes end the page.
+    ASSIGN_OR_RETURN(const std::vector<StoredRevision> stored,
+                     call.catalog().store().Revisions(
+                         StoredKind::kHardwareProfile, *id, last, 1));
+    if (stored.empty()) break;
+    RETURN_IF_ERROR(call.CheckAlive());
+    ASSIGN_OR_RETURN(*response.add_hardware_profile_revisions(),
+                     ReadRevision(kHardwareProfiles, *id, stored.front(),
+                                  ProfileReader(call)));
+    last = stored.front().number;
+    bytes += stored.front().content.size();
+    ++added;
+  }
+  const ProfileEntry* const beneath = call.snapshot().ProfileBeneath(*id);
+  if (added == page.size || bytes >= kMaxPageBytes) {
+    ASSIGN_OR_RETURN(const std::vector<StoredRevision> next,
+                     call.catalog().store().Revisions(
+                         StoredKind::kHardwareProfile, *id, last, 1));
+    if (!next.empty() || beneath != nullptr) {
+      response.set_next_page_token(MakePageToken(list, absl::StrCat(last)));
+    }
+  } else if (beneath != nullptr) {
+    v1::HardwareProfile& oldest = *response.add_hardware_profile_revisions();
+    oldest = beneath->proto;
+    oldest.set_name(absl::StrCat(oldest.name(), "@", oldest.revision_id()));
+  }
   return absl::OkStatus();
 }
 

@@ -1,4 +1,4 @@
-// CatalogService: reads of the snapshot, and the import of config files.
+// CatalogService: reads of graphs and profiles, and the import of config files.
 #pragma once
 
 #include "absl/status/status.h"
@@ -6,9 +6,6 @@
 #include "server/rpc.h"
 
 namespace mansard::server {
-
-inline constexpr int kDefaultPageSize = 50;
-inline constexpr int kMaxPageSize = 500;
 
 absl::Status GetServerInfo(CallContext& call,
                            const v1::GetServerInfoRequest& request,
@@ -28,5 +25,9 @@ absl::Status GetHardwareProfile(CallContext& call,
 absl::Status ListHardwareProfiles(
     CallContext& call, const v1::ListHardwareProfilesRequest& request,
     v1::ListHardwareProfilesResponse& response);
+
+absl::Status ListHardwareProfileRevisions(
+    CallContext& call, const v1::ListHardwareProfileRevisionsRequest& request,
+    v1::ListHardwareProfileRevisionsResponse& response);
 
 }  // namespace mansard::server

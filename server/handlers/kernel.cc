@@ -7,8 +7,10 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "model/base/status_macros.h"
+#include "model/estimate/kernel_collective.h"
 #include "model/estimate/kernel_ops.h"
 #include "model/io/revision.h"
+#include "model/price/extrapolation.h"
 #include "server/convert/kernel.h"
 #include "server/error.h"
 #include "server/handlers/errors.h"
@@ -37,6 +39,7 @@ void RefuseModelFields(const v1::EstimateKernelRequest& request,
   const std::pair<const char*, bool> of_steps[] = {
       {"residual_into_norm", target.has_residual_into_norm()},
       {"cuda_graphs", target.has_cuda_graphs()},
+      {"all_reduce_algorithm", !target.all_reduce_algorithm().empty()},
       {"overlap", target.has_overlap()}};
   for (const auto& [field, is_set] : of_steps) {
     if (is_set) violations.Add(field, "is set; a kernel is no step");
@@ -123,7 +126,7 @@ absl::Status Unsupported(const absl::Status& error,
   if (const auto* collective =
           std::get_if<model::CollectiveKernel>(&spec.work)) {
     return CollectiveUnsupported(error,
-                                 spec.fabric->LinkFor(collective->ranks)->tier,
+                                 model::TierOf(*collective, *spec.fabric),
                                  *spec.stack, *spec.hardware);
   }
   return PrecisionUnsupported(
@@ -137,6 +140,15 @@ std::string HashOf(const Resolved& resolved,
   std::string text = absl::StrCat(resolved.hardware_profile_revision, "\n",
                                   resolved.spec.stack->spec().id, "\n",
                                   resolved.spec.fabric->spec().id);
+  // What a shape's text leaves out of exchanges.
+  if (const auto* collective =
+          std::get_if<model::CollectiveKernel>(&resolved.spec.work)) {
+    absl::StrAppend(&text, "\n", model::AlgorithmName(collective->algorithm));
+    if (collective->exchanged.has_value()) {
+      absl::StrAppend(&text, " ", collective->exchanged->experts, " ",
+                      collective->exchanged->multiprocessors);
+    }
+  }
   for (const model::Op& op : kernel.ops) {
     const model::Work& work = op.work;
     absl::StrAppend(&text, "\n", model::OpKindName(op.kind), " ",
@@ -160,15 +172,9 @@ void FillResolution(const Resolved& resolved,
   proto.set_fabric(resolved.spec.fabric->spec().id);
   proto.set_content_hash(HashOf(resolved, kernel));
   proto.set_server_version(kVersion);
-  int extrapolated = 0;
-  for (const model::OpTime& time : kernel.times) {
-    if (time.extrapolated) ++extrapolated;
-  }
-  if (extrapolated > 0) {
-    proto.add_warnings(absl::StrCat(
-        extrapolated, " of ", kernel.times.size(),
-        " ops lie outside the range that their kernel family was fitted on"));
-  }
+  const std::string outside =
+      model::ExtrapolationText(kernel.ops, kernel.times);
+  if (!outside.empty()) proto.add_warnings(outside);
   for (const std::string& assumption : kernel.assumptions) {
     proto.add_assumptions(assumption);
   }
@@ -184,6 +190,7 @@ absl::Status EstimateKernel(CallContext& call,
                    Resolve(call.snapshot(), request, violations));
   const absl::StatusOr<model::KernelEstimate> kernel =
       model::EstimateKernel(resolved.spec, violations);
+  if (!violations.empty()) return InvalidRequest(violations);
   if (!kernel.ok()) return Unsupported(kernel.status(), resolved.spec);
   ToProto(*kernel, resolved.spec.hardware->device(), response);
   FillResolution(resolved, *kernel, *response.mutable_resolution());

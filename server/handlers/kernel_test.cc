@@ -197,10 +197,27 @@ TEST(EstimateKernel, NamesEveryField) {
        absl::StrCat(kH100, "moe { }"),
        {"moe.experts", "moe.hidden_size", "moe.token_count"}},
       {"unknown collective, too many ranks",
-       absl::StrCat(kH100, R"(collective { collective: "all_to_all"
-                               message_bytes: nan rank_count: 4096 })"),
+       absl::StrCat(kH100, R"(collective { collective: "all_scatter"
+                               message_bytes: nan rank_count: 70000 })"),
        {"collective.collective", "collective.message_bytes",
         "collective.rank_count"}},
+      {"what exchanges lack and have too much",
+       absl::StrCat(kH100, R"(collective { collective: "expert_dispatch"
+                               message_bytes: 1 rank_count: 16 node_count: 3
+                               algorithm: "quick"
+                               exchanged { expert_count: 24
+                                           imbalance_ratio: 0.5 } })"),
+       {"collective.algorithm", "collective.exchanged.expert_count",
+        "collective.exchanged.experts_per_token_count",
+        "collective.exchanged.hidden_size",
+        "collective.exchanged.imbalance_ratio",
+        "collective.exchanged.token_count", "collective.message_bytes",
+        "collective.node_count"}},
+      {"an algorithm that there is not",
+       absl::StrCat(kH100, R"(collective { collective: "all_gather"
+                               message_bytes: 1e6 rank_count: 8
+                               algorithm: "tree" })"),
+       {"collective.algorithm"}},
       {"unknown operation",
        absl::StrCat(kH100, R"(elementwise { operation: "softmax" })"),
        {"elementwise.column_count", "elementwise.operation",

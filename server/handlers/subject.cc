@@ -8,6 +8,8 @@
 #include "model/base/status_macros.h"
 #include "model/estimate/assumptions.h"
 #include "model/estimate/overlapped.h"
+#include "model/price/extrapolation.h"
+#include "server/convert/serving.h"
 #include "server/convert/workload.h"
 #include "server/handlers/what_if.h"
 
@@ -42,15 +44,9 @@ std::string HashOf(const ResolvedTarget& target,
 }
 
 void AddWarnings(const model::Estimate& estimate, v1::Resolution& proto) {
-  int extrapolated = 0;
-  for (const model::OpTime& time : estimate.times) {
-    if (time.extrapolated) ++extrapolated;
-  }
-  if (extrapolated > 0) {
-    proto.add_warnings(absl::StrCat(
-        extrapolated, " of ", estimate.times.size(),
-        " ops lie outside the range that their kernel family was fitted on"));
-  }
+  const std::string outside =
+      model::ExtrapolationText(estimate.ops, estimate.times);
+  if (!outside.empty()) proto.add_warnings(outside);
   if (!estimate.memory.fits) {
     proto.add_warnings(absl::StrFormat(
         "does not fit: weights, cache and reserve need %.1f GB of %.1f GB a "
@@ -69,15 +65,22 @@ absl::StatusOr<Subject> Resolve(TargetResolver& targets,
   if (request.has_target()) {
     const model::Violations::Scope scope(violations, "target");
     target = targets.Resolve(request.target(), violations);
+  } else if (request.subject_case() == v1::EstimateRequest::kEngine) {
+    target = targets.ResolveEngine(request.engine(), violations);
   } else {
-    violations.Add("target", "is required");
+    violations.Add("target", "is required, or engine");
   }
+  const EngineEntry* const engine = targets.engine();
   std::optional<model::ForwardPass> pass;
-  if (request.has_forward_pass()) {
+  if (request.has_forward_pass_sums()) {
+    const model::Violations::Scope scope(violations, "forward_pass_sums");
+    pass = model::PassOfSums(FromProto(request.forward_pass_sums()),
+                             target.graph.max_context, violations);
+  } else if (request.has_forward_pass()) {
     const model::Violations::Scope scope(violations, "forward_pass");
     pass = FromProto(request.forward_pass(), target.graph, violations);
   } else {
-    violations.Add("forward_pass", "is required");
+    violations.Add("forward_pass", "is required, or forward_pass_sums");
   }
   EstimateParts parts;
   {
@@ -96,22 +99,40 @@ absl::StatusOr<Subject> Resolve(TargetResolver& targets,
   RETURN_IF_ERROR(target.error);
   RETURN_IF_ERROR(choices.status());
   std::string hash = HashOf(*target.resolved, *pass);
-  return Subject{std::move(target.resolved), *std::move(pass), parts,
-                 *std::move(choices), std::move(hash)};
+  return Subject{.resolved = std::move(target.resolved),
+                 .pass = *std::move(pass),
+                 .parts = parts,
+                 .choices = *std::move(choices),
+                 .content_hash = std::move(hash),
+                 .engine = engine,
+                 .from_sums = request.has_forward_pass_sums()};
 }
 
 void ToProto(const Subject& subject, const model::Estimate& estimate,
              v1::Resolution& proto) {
   proto.CopyFrom(subject.resolved->resolution);
   proto.set_content_hash(subject.content_hash);
+  if (subject.engine != nullptr) {
+    proto.set_engine_revision(subject.engine->Revision());
+  }
+  if (subject.from_sums) {
+    proto.add_warnings(
+        "counts_from_sums: the pass is one of like requests with these sums; "
+        "how they spread beyond mean and variance is not known");
+  }
   AddWarnings(estimate, proto);
   for (const std::string& assumption :
        model::PassAssumptions(subject.target().graph(), subject.pass)) {
     proto.add_assumptions(assumption);
   }
-  if (subject.target().spec().overlap.has_value()) {
-    const std::string reason =
-        model::NoOverlapReason(subject.target().setup(), subject.pass);
+  const auto& overlap = subject.target().spec().overlap;
+  if (overlap.has_value()) {
+    std::string reason = model::NoOverlapReason(subject.target().setup(),
+                                                subject.pass, overlap->kind);
+    if (reason.empty() && overlap->kind == model::Overlap::Kind::kGemm &&
+        estimate.phase.hidden == model::Seconds::Zero()) {
+      reason = "collectives in chunks would be slower than whole ones";
+    }
     if (!reason.empty()) {
       proto.add_warnings(absl::StrCat("nothing overlaps: ", reason));
     }

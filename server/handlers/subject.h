@@ -13,7 +13,7 @@
 #include "model/estimate/what_if.h"
 #include "model/workload/forward_pass.h"
 #include "server/convert/read_mask.h"
-#include "server/handlers/targets.h"
+#include "server/handlers/target_resolver.h"
 
 namespace mansard::server {
 
@@ -23,14 +23,17 @@ struct Subject {
   EstimateParts parts;
   model::WhatIfChoices choices;
   std::string content_hash;
+  // Null: of a target.
+  const EngineEntry* engine = nullptr;
+  bool from_sums = false;  // The pass is one of many with the caller's sums.
 
   const model::Target& target() const { return resolved->target; }
 };
 
 // Every rule that the request breaks goes to `violations`; a caller looks there
 // first: INVALID_REQUEST comes before NOT_FOUND, which comes before
-// PRECISION_UNSUPPORTED. What depends on a resource that is not found is not
-// checked.
+// PRECISION_UNSUPPORTED and ENGINE_BROKEN. What depends on a resource that is
+// not found is not checked.
 absl::StatusOr<Subject> Resolve(TargetResolver& targets,
                                 const v1::EstimateRequest& request,
                                 model::Violations& violations);

@@ -9,6 +9,7 @@
 #include "model/io/graph_io.h"
 #include "server/catalog/errors.h"
 #include "server/catalog/resource_name.h"
+#include "server/convert/kernel.h"
 #include "server/handlers/errors.h"
 #include "server/handlers/hardware_choice.h"
 #include "server/version.h"
@@ -70,16 +71,21 @@ void TakeOverlap(const v1::Target::Overlap& overlap, model::TargetSpec& spec,
   const model::Violations::Scope scope(violations, "overlap");
   if (overlap.kind().empty() || overlap.kind() == "none") {
     if (overlap.has_efficiency_ratio() || overlap.multiprocessor_count() != 0) {
-      violations.Add("kind", "is required beside the other fields: two-batch");
+      violations.Add("kind",
+                     absl::StrCat("is required beside the other fields: ",
+                                  model::OverlapKindNames()));
     }
     return;
   }
-  if (overlap.kind() != "two-batch") {
-    violations.Add("kind", absl::StrCat("is \"", overlap.kind(),
-                                        "\"; allowed: two-batch, none"));
+  const auto kind = model::ParseOverlapKind(overlap.kind());
+  if (!kind.has_value()) {
+    violations.Add("kind",
+                   absl::StrCat("is \"", overlap.kind(), "\"; allowed: ",
+                                model::OverlapKindNames(), ", none"));
     return;
   }
   spec.overlap = model::Overlap{};
+  spec.overlap->kind = *kind;
   if (overlap.has_efficiency_ratio()) {
     spec.overlap->efficiency = overlap.efficiency_ratio();
   }
@@ -100,6 +106,8 @@ void TakeOptions(const v1::Target& target, model::TargetSpec& spec,
   }
   if (target.has_cuda_graphs()) spec.cuda_graphs = target.cuda_graphs();
   TakeOverlap(target.overlap(), spec, violations);
+  spec.all_reduce_algorithm = AlgorithmFromProto(
+      target.all_reduce_algorithm(), "all_reduce_algorithm", violations);
 }
 
 // Classes of linear layers that are not in the formats of the rest.
@@ -149,6 +157,21 @@ void AddChoices(const model::TargetSpec& spec, std::string& text) {
   if (spec.overlap.has_value()) {
     absl::StrAppend(&text, "\noverlap ", spec.overlap->efficiency, " ",
                     spec.overlap->multiprocessors);
+    // The first kind had no name.
+    if (spec.overlap->kind != model::Overlap::Kind::kTwoBatch) {
+      absl::StrAppend(&text, " ", model::OverlapKindName(spec.overlap->kind));
+    }
+  }
+  if (spec.all_reduce_algorithm != model::CollectiveAlgorithm::kAuto) {
+    absl::StrAppend(&text, "\nall-reduce ",
+                    model::AlgorithmName(spec.all_reduce_algorithm));
+  }
+  const model::EngineMemoryChoice& memory = spec.memory;
+  if (memory != model::EngineMemoryChoice{}) {
+    absl::StrAppend(&text, "\nmemory ", memory.usable_fraction.value_or(0), " ",
+                    memory.token_budget.value_or(0), " ",
+                    memory.sequence_limit.value_or(0), " ",
+                    memory.block_tokens.value_or(0));
   }
 }
 
@@ -202,21 +225,17 @@ std::shared_ptr<const ResolvedTarget> Complete(model::Target target,
       ResolvedTarget{std::move(target), graph, std::move(resolution), hasher});
 }
 
-// What is the same in every call of one snapshot.
-bool IsOfCatalog(const v1::Target& target) {
-  return !target.has_inline_model_graph() &&
-         !target.has_inline_hardware_profile();
-}
-
 }  // namespace
 
 TargetAnswer ResolveTarget(const Snapshot& snapshot, const v1::Target& target,
-                           model::Violations& violations) {
+                           model::Violations& violations,
+                           const model::EngineMemoryChoice& memory) {
   TargetAnswer answer;
   const auto fail = [&answer](const absl::Status& error) {
     if (answer.error.ok()) answer.error = error;
   };
   model::TargetSpec spec;
+  spec.memory = memory;
   v1::Resolution revisions;
   auto graph = FindGraph(snapshot, target, violations);
   auto profile = FindProfile(snapshot, target, violations);
@@ -287,34 +306,6 @@ void TargetCache::Keep(absl::string_view key,
     }
     if (there->key == key) return;  // Another call was faster.
   }
-}
-
-TargetAnswer TargetResolver::Resolve(const v1::Target& target,
-                                     model::Violations& violations) {
-  target.SerializeToString(&key_);
-  if (last_ != nullptr && key_ == last_key_) return Known();
-  const bool lasting =
-      key_.size() <= TargetCache::kMaxKeyBytes && IsOfCatalog(target);
-  const ResolvedTarget* const kept = lasting ? cache_.Find(key_) : nullptr;
-  if (kept != nullptr) {
-    // The cache owns it: nothing is counted.
-    last_ =
-        std::shared_ptr<const ResolvedTarget>(std::shared_ptr<void>(), kept);
-  } else {
-    const size_t broken = violations.all().size();
-    TargetAnswer answer = ResolveTarget(snapshot_, target, violations);
-    if (answer.resolved == nullptr || violations.all().size() != broken) {
-      return answer;
-    }
-    last_ = std::move(answer.resolved);
-    if (lasting) cache_.Keep(key_, last_);
-  }
-  last_key_.swap(key_);
-  return Known();
-}
-
-TargetAnswer TargetResolver::Known() const {
-  return {.resolved = last_, .graph = last_->graph, .error = absl::OkStatus()};
 }
 
 }  // namespace mansard::server

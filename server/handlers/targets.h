@@ -19,6 +19,7 @@
 #include "model/io/revision.h"
 #include "server/catalog/snapshot.h"
 #include "server/convert/workload.h"
+#include "server/prediction_handles.h"
 
 namespace mansard::server {
 
@@ -32,6 +33,8 @@ struct ResolvedTarget {
   // Has taken all of the target that the numbers depend on; graph and profile
   // by the revisions, which are hashes of their content.
   model::ContentHasher hasher;
+  // Of the graph and the profile.
+  PredictionHandles predictions = {};
 };
 
 // Where `resolved` is null a rule is broken, or `error` says what is not found
@@ -49,7 +52,8 @@ struct TargetAnswer {
 // Checks and looks up without memory of earlier targets. Violations are
 // relative to the target.
 TargetAnswer ResolveTarget(const Snapshot& snapshot, const v1::Target& target,
-                           model::Violations& violations);
+                           model::Violations& violations,
+                           const model::EngineMemoryChoice& memory = {});
 
 // Targets of one snapshot, by their bytes. Bounded: what comes when their
 // places are taken is not kept, and nothing that is kept goes. Thread-safe, and
@@ -83,29 +87,6 @@ class TargetCache {
 
   // An entry, once set, stays.
   std::array<std::atomic<const Entry*>, kSlots> slots_{};
-};
-
-// Resolves the targets of one call. Equal ones in a row share what they
-// resolve to, sent along or not.
-class TargetResolver {
- public:
-  // Both outlive it and what it answers; the cache is of the snapshot.
-  TargetResolver(const Snapshot& snapshot, TargetCache& cache)
-      : snapshot_(snapshot), cache_(cache) {}
-
-  // As ResolveTarget.
-  TargetAnswer Resolve(const v1::Target& target, model::Violations& violations);
-  const Snapshot& snapshot() const { return snapshot_; }
-
- private:
-  TargetAnswer Known() const;
-
-  const Snapshot& snapshot_;
-  TargetCache& cache_;
-  std::string key_;
-  // The last that could be resolved; null before.
-  std::string last_key_;
-  std::shared_ptr<const ResolvedTarget> last_;
 };
 
 }  // namespace mansard::server

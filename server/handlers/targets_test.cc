@@ -1,22 +1,22 @@
-#include "server/handlers/targets.h"
-
 #include <gtest/gtest.h>
 
 #include <memory>
 #include <string>
 
 #include "absl/strings/str_cat.h"
+#include "server/handlers/target_resolver.h"
 
 namespace mansard::server {
 namespace {
 
 class TargetsTest : public ::testing::Test {
  protected:
-  static const Snapshot& Shipped() {
+  static const std::shared_ptr<const Snapshot>& Loaded() {
     static const auto* const kSnapshot =
         new absl::StatusOr<std::shared_ptr<const Snapshot>>(Snapshot::Load(""));
-    return ***kSnapshot;
+    return **kSnapshot;
   }
+  static const Snapshot& Shipped() { return *Loaded(); }
 
   static v1::Target Named(int tensor) {
     v1::Target target;
@@ -28,11 +28,11 @@ class TargetsTest : public ::testing::Test {
 
   // By a call of its own.
   TargetAnswer Resolve(const v1::Target& target) {
-    TargetResolver resolver(Shipped(), cache_);
+    TargetResolver resolver(state_);
     return resolver.Resolve(target, violations_);
   }
 
-  TargetCache cache_;
+  CatalogState state_{.snapshot = Loaded()};
   model::Violations violations_;
 };
 
@@ -63,11 +63,11 @@ TEST_F(TargetsTest, KeptIsWhatIsResolvedAnew) {
 TEST_F(TargetsTest, InlineTargetsAreSharedWithinACallOnly) {
   v1::Target target = Named(1);
   *target.mutable_inline_model_graph() =
-      Shipped().graphs().at("llama-3.1-8b").proto;
+      Shipped().graphs().at("llama-3.1-8b")->proto;
   target.mutable_inline_model_graph()->clear_name();
   target.mutable_inline_model_graph()->clear_size();
   target.mutable_inline_model_graph()->clear_revision_id();
-  TargetResolver call(Shipped(), cache_);
+  TargetResolver call(state_);
   const auto first = call.Resolve(target, violations_).resolved;
   const auto second = call.Resolve(target, violations_).resolved;
   ASSERT_TRUE(violations_.empty()) << violations_.ToStatus();
@@ -80,7 +80,7 @@ TEST_F(TargetsTest, MistakesAreFoundEachTime) {
   v1::Target wrong = Named(3);  // Does not divide 8 KV heads.
   v1::Target unknown = Named(1);
   unknown.set_model_graph("modelGraphs/nothing");
-  TargetResolver call(Shipped(), cache_);
+  TargetResolver call(state_);
   for (size_t time = 1; time <= 2; ++time) {
     EXPECT_EQ(call.Resolve(wrong, violations_).resolved, nullptr);
     EXPECT_EQ(violations_.all().size(), time);
@@ -90,8 +90,8 @@ TEST_F(TargetsTest, MistakesAreFoundEachTime) {
     // What is right comes between.
     EXPECT_NE(call.Resolve(Named(1), violations_).resolved, nullptr);
   }
-  EXPECT_EQ(cache_.Find(wrong.SerializeAsString()), nullptr);
-  EXPECT_EQ(cache_.Find(unknown.SerializeAsString()), nullptr);
+  EXPECT_EQ(state_.targets.Find(wrong.SerializeAsString()), nullptr);
+  EXPECT_EQ(state_.targets.Find(unknown.SerializeAsString()), nullptr);
 }
 
 TEST_F(TargetsTest, ABrokenFormatIsFoundEachTime) {

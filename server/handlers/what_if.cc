@@ -66,7 +66,7 @@ absl::StatusOr<model::WhatIfChoices> ChoicesOf(
   if (request.hardware_profiles().empty()) {
     std::vector<std::shared_ptr<const model::HardwareProfile>> all;
     for (const auto& [id, entry] : snapshot.profiles()) {
-      all.push_back(entry.profile);
+      if (entry->profile != nullptr) all.push_back(entry->profile);
     }
     if (auto next = model::NextDevice(hardware, all)) {
       choices.devices.push_back(std::move(next));

@@ -158,6 +158,15 @@ void BM_RecommendAllTargets(benchmark::State& state, const std::string& model,
   Recommend(state, *engine, question);
 }
 
+// Passes that draft are on no curve: every batch is lowered.
+void BM_RecommendDrafting(benchmark::State& state, const std::string& model,
+                          const std::string& stack, int data) {
+  const EnginePointer engine = Resolve(OnStack(model, stack, data));
+  model::BatchQuestion question = Question(*engine, 500);
+  question.draft_tokens = 1;
+  Recommend(state, *engine, question);
+}
+
 void BM_Predict(benchmark::State& state, const std::string& model,
                 const std::string& stack, int data) {
   const EnginePointer engine = Resolve(OnStack(model, stack, data));
@@ -237,6 +246,9 @@ MANSARD_BENCHMARK_ENGINES(BM_Predict);
 MANSARD_BENCHMARK_ENGINES(BM_Capacity);
 MANSARD_BENCHMARK_ENGINES(BM_ServedLoad);
 MANSARD_BENCHMARK_ENGINES(BM_FitLatencyModel);
+
+BENCHMARK_CAPTURE(BM_RecommendDrafting, deepseek_v3_shipped, "deepseek-v3",
+                  "vllm-0.24", 1);
 
 #undef MANSARD_BENCHMARK_ENGINES
 

@@ -94,6 +94,29 @@ class KernelTest(CliTest):
         )
         self.assertEqual(norm["activation_read_bytes"], 2 * 10 * 100 * 2)
 
+    def test_collectives_over_nodes_by_algorithm(self):
+        across = ("kernel", "collective", "all_reduce", "--bytes", "1000000",
+                  "--ranks", "16", "--nodes", "2") + ON
+        chosen = self.answer(*across)["ops"][0]
+        self.assertTrue(chosen["algorithm"])
+        self.assertEqual(chosen["shape"], "ranks=16/2 rdma")
+        ring = self.answer(*across, "--algorithm", "ring")["ops"][0]
+        self.assertRegex(ring["algorithm"], "^ring: ring .* in the nodes")
+        self.assertGreaterEqual(ring["time_seconds"], chosen["time_seconds"])
+        self.assertIn("algorithm  ring", self.succeed(
+            *across, "--algorithm", "ring").out)
+        # 128 tokens of 7,168 fp8 elements to 8 of 256 experts on 16 ranks: a
+        # copy to each rank that holds some, but the own one.
+        copies = 128 * 16 * (1 - (15 / 16) ** 8) * 15 / 16
+        dispatch = ("kernel", "collective", "expert_dispatch", "--tokens",
+                    "128", "--hidden", "7168", "--experts", "256", "--top-k",
+                    "8", "--ranks", "16", "--activations", "fp8") + ON
+        op = self.answer(*dispatch, "--imbalance", "1")["ops"][0]
+        self.assertAlmostEqual(op["work"]["communication_bytes"],
+                               copies * 7168, places=3)
+        hot = self.answer(*dispatch, "--imbalance", "2")
+        self.assertGreater(hot["time_seconds"], op["time_seconds"])
+
     def test_text_says_what_and_why(self):
         for words in (GEMM, MOE):
             out = self.succeed(*words).out
@@ -120,7 +143,18 @@ class KernelTest(CliTest):
             (1, ("kernel", "elementwise", "softmax", "--rows", "1", "--columns",
                  "1") + ON, r"OP is \"softmax\"; allowed: norm, rope"),
             (1, ("kernel", "collective", "all_reduce", "--bytes", "1",
-                 "--ranks", "99") + ON, r"--ranks is 99; allowed: 2 to 8"),
+                 "--ranks", "1") + ON, r"--ranks is 1; allowed: 2 to 65536"),
+            (1, ("kernel", "collective", "all_gather", "--bytes", "1",
+                 "--ranks", "8", "--algorithm", "tree") + ON,
+             r"--algorithm is \"tree\"; the kernel stack has .*: ring"),
+            (1, ("kernel", "collective", "all_gather", "--bytes", "1",
+                 "--ranks", "8", "--algorithm", "quick") + ON,
+             r"--algorithm is \"quick\"; allowed: one-shot, two-shot, ring"),
+            (2, ("kernel", "collective", "expert_combine", "--bytes", "1",
+                 "--ranks", "8") + ON, r"--tokens is missing"),
+            (2, ("kernel", "collective", "all_gather", "--bytes", "1",
+                 "--ranks", "8", "--imbalance", "2") + ON,
+             r"--imbalance goes with tokens of experts alone"),
             (1, GEMM[:2] + ("--m", "0", "--n", "-1", "--k", "1") + ON,
              r"--m is 0; allowed: 1 to .*\nerror: --n is -1"),
             (1, GEMM + ("--weights", "bf17"), r"--weights \"bf17\" is unknown"),

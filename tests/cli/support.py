@@ -16,7 +16,9 @@ import unittest
 HERE = pathlib.Path(__file__).parent
 MAX_WIDTH = 100
 # What could change an answer is taken out of the environment.
-SETTINGS = ("NO_COLOR", "TERM", "MANSARD_SERVER")
+SETTINGS = ("NO_COLOR", "TERM", "MANSARD_SERVER", "MANSARD_STATE_DIR")
+# No catalog of whoever runs the tests; tests that write name a folder.
+NO_STATE = "/nonexistent/mansard"
 
 ESTIMATE = ("estimate", "--model", "llama-3.1-8b", "--hardware", "h100-sxm")
 DECODE = ESTIMATE + ("--phase", "decode")
@@ -28,7 +30,7 @@ def environment(**settings):
         for key, value in os.environ.items()
         if key not in SETTINGS and not key.lower().endswith("_proxy")
     }
-    return {**kept, "TERM": "xterm", **settings}
+    return {**kept, "TERM": "xterm", "MANSARD_STATE_DIR": NO_STATE, **settings}
 
 
 class Result:
@@ -57,6 +59,9 @@ def run(*words, stdin=b"", settings=None):
 class Server:
     """A real mansardd on a free port, for a `with` block."""
 
+    def __init__(self, *flags):
+        self.flags = ("--state_dir=", *flags)
+
     def __enter__(self):
         self.log = tempfile.TemporaryFile()
         self.process = subprocess.Popen(
@@ -65,6 +70,7 @@ class Server:
                 "--listen=127.0.0.1:0",
                 "--metrics_listen=",
                 "--drain_delay=0s",
+                *self.flags,
             ],
             stderr=self.log,
             env=environment(),

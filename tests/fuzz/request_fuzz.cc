@@ -37,9 +37,9 @@ constexpr double kRounding = 1e-9;
 
 server::ServerEnv& Env() {
   static server::ServerEnv& env = *[] {
-    auto snapshot = server::Snapshot::Load("");
-    Require(snapshot.ok(), "the catalog loads", snapshot.status());
-    return new server::ServerEnv(server::LogLevel::kOff, *snapshot,
+    auto catalog = server::Catalog::OpenInMemory();
+    Require(catalog.ok(), "the catalog loads", catalog.status());
+    return new server::ServerEnv(server::LogLevel::kOff, *std::move(catalog),
                                  /*heavy_threads=*/1, /*heavy_queue=*/1);
   }();
   return env;

@@ -114,9 +114,9 @@ constexpr Call kCalls[] = {{"estimate", false, Estimate},
 int Run(const char* name, int64_t count) {
   for (const Call& call : kCalls) {
     if (std::strcmp(call.name, name) != 0) continue;
-    auto snapshot = server::Snapshot::Load("");
-    if (!snapshot.ok()) Fail(snapshot.status().ToString());
-    ServerEnv env(server::LogLevel::kOff, *std::move(snapshot), 1, 1);
+    auto catalog = server::Catalog::OpenInMemory();
+    if (!catalog.ok()) Fail(catalog.status().ToString());
+    ServerEnv env(server::LogLevel::kOff, *std::move(catalog), 1, 1);
     call.run(env, call.empty, count);
     return EXIT_SUCCESS;
   }

@@ -211,6 +211,75 @@ TEST(Layouts, CalibratedStacksKeepEveryPropertyToo) {
   EXPECT_GT(sent, 50);
 }
 
+// Whatever runs beside each other: no exposed time is negative, the rows add up
+// to the step, and the ops to it and what is hidden.
+void ExpectOverlapAddsUp(const model::Estimate& estimate) {
+  const model::PhaseEstimate& phase = estimate.phase;
+  double exposed = 0, bounds = 0, ops = 0;
+  for (const model::WaterfallTier& row : phase.waterfall) {
+    EXPECT_GE(row.exposed.value(), 0);
+    exposed += row.exposed.value();
+  }
+  for (model::Seconds time : phase.bound_times) bounds += time.value();
+  for (size_t i = 0; i < estimate.ops.size(); ++i) {
+    ops += estimate.ops[i].repeat * estimate.times[i].estimate.value();
+  }
+  ExpectSame(exposed, phase.estimate.value(), "rows");
+  ExpectSame(bounds, phase.estimate.value(), "bounds");
+  ExpectSame(ops, (phase.estimate + phase.hidden).value(), "ops");
+  EXPECT_GE(phase.hidden.value(), 0);
+  EXPECT_LE(phase.floor, phase.overlapped * (1 + kRounding));
+  EXPECT_LE(phase.overlapped, phase.estimate * (1 + kRounding));
+  EXPECT_LE(phase.estimate, phase.serial * (1 + kRounding));
+  EXPECT_LE(phase.p10, phase.estimate * (1 + kRounding));
+  EXPECT_LE(phase.estimate, phase.p90 * (1 + kRounding));
+}
+
+TEST(Layouts, BothOverlapsKeepEveryProperty) {
+  Draws draws;
+  model::StepTimer timer;
+  int hidden[2] = {0, 0};
+  for (const char* id : {"h100-sxm", "b200-sxm", "mi300x"}) {
+    const auto& hardware = Shipped().profiles.at(id);
+    for (const auto& [name, graph] : Graphs()) {
+      for (int draw = 0; draw < 40; ++draw) {
+        model::TargetSpec spec = TargetOn(graph, hardware);
+        spec.stack = &hardware->stacks()[static_cast<size_t>(draw) %
+                                         hardware->stacks().size()];
+        spec.parallelism = draws.Next();
+        spec.parallelism.pipeline = spec.parallelism.micro_batches = 0;
+        const auto kind = draw % 2 == 0 ? model::Overlap::Kind::kGemm
+                                        : model::Overlap::Kind::kTwoBatch;
+        spec.overlap = model::Overlap{0.25 * (draw % 5), draw % 3, kind};
+        model::Violations violations;
+        const auto target = model::Target::Create(spec, violations);
+        if (!target.ok()) continue;
+        SCOPED_TRACE(absl::StrCat(id, " ", name, " ", TextOf(target->layout()),
+                                  " ", draw));
+        spec.overlap.reset();
+        const model::Target plain = BuildTarget(spec);
+        for (const ForwardPass& pass : Passes()) {
+          const model::Estimate estimate = EstimatePass(*target, pass);
+          ExpectOverlapAddsUp(estimate);
+          EXPECT_EQ(timer.Estimate(*target, pass).value(),
+                    estimate.phase.estimate.value());
+          const bool some = estimate.phase.hidden > model::Seconds::Zero();
+          if (some) ++hidden[draw % 2];
+          // Chunks are only taken where they gain.
+          if (kind == model::Overlap::Kind::kGemm) {
+            EXPECT_LE(
+                estimate.phase.estimate,
+                EstimatePass(plain, pass).phase.estimate * (1 + kRounding));
+          }
+          if (::testing::Test::HasFailure()) return;
+        }
+      }
+    }
+  }
+  EXPECT_GT(hidden[0], 30);
+  EXPECT_GT(hidden[1], 30);
+}
+
 // The latency of an all-reduce has a law of its own: it does not shrink with
 // the ratio of bandwidths inside and between nodes. Sixteen ranks in two nodes
 // take tens of microseconds for a small message, whatever the stack.

@@ -39,6 +39,32 @@ absl::StatusOr<Answer> RunHardwareList(const Session& session,
 absl::StatusOr<Answer> RunHardwareGet(const Session& session,
                                       const Arguments& arguments,
                                       const Style& style);
+absl::StatusOr<Answer> RunEngineList(const Session& session,
+                                     const Arguments& arguments,
+                                     const Style& style);
+absl::StatusOr<Answer> RunEngineGet(const Session& session,
+                                    const Arguments& arguments,
+                                    const Style& style);
+absl::StatusOr<Answer> RunEngineCreate(const Session& session,
+                                       const Arguments& arguments,
+                                       const Style& style);
+absl::StatusOr<Answer> RunCalibrationList(const Session& session,
+                                          const Arguments& arguments,
+                                          const Style& style);
+absl::StatusOr<Answer> RunCalibrationGet(const Session& session,
+                                         const Arguments& arguments,
+                                         const Style& style);
+absl::StatusOr<Answer> RunCalibrationApply(const Session& session,
+                                           const Arguments& arguments);
+// Of models, hardware and engines.
+absl::StatusOr<Answer> RunApply(const Session& session,
+                                const Arguments& arguments);
+// Of those and calibrations.
+absl::StatusOr<Answer> RunDelete(const Session& session,
+                                 const Arguments& arguments);
+// Of all but models, whose diff is by kinds of layers.
+absl::StatusOr<Answer> RunDiff(const Session& session,
+                               const Arguments& arguments);
 absl::StatusOr<Answer> RunStatus(const Session& session,
                                  const Arguments& arguments,
                                  const Style& style);

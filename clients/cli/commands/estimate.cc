@@ -172,9 +172,8 @@ absl::StatusOr<Answer> RunEstimate(const Session& session,
   if (flags.what_if) *request.mutable_what_if() = *choices;
   std::vector<std::string> assumptions;
   const absl::Status filled =
-      FillSubject(session, flags, request.mutable_target(), &assumptions);
+      FillEstimateSubject(session, flags, &request, &assumptions);
   if (!filled.ok()) return filled;
-  FillTarget(flags, request.mutable_target());
   *request.mutable_forward_pass() = *pass;
   request.set_require_fit(flags.require_fit);
   FillReadMask(arguments, &request);

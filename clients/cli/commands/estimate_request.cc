@@ -283,6 +283,7 @@ void FillTarget(const EstimateFlags& flags, v1::Target* target) {
   }
   if (flags.unfused_residual) target->set_residual_into_norm(false);
   if (flags.eager) target->set_cuda_graphs(false);
+  target->set_all_reduce_algorithm(flags.all_reduce);
   if (flags.overlap.empty() && !flags.overlap_efficiency.has_value() &&
       !flags.overlap_multiprocessors.has_value()) {
     return;
@@ -320,6 +321,7 @@ std::string FlagOfField(const EstimateFlags& flags, const std::string& field) {
       {"kv_head_count", "--kv-heads", Shown(flags.kv_heads)},
       {"kv_transfer.tier", "--kv-to", flags.kv_to},
       {"kv_transfer.nic_count", "--kv-nics", Shown(flags.kv_nics)},
+      {"all_reduce_algorithm", "--all-reduce", flags.all_reduce},
       {"overlap.kind", "--overlap", flags.overlap},
       {"overlap.efficiency_ratio", "--overlap-efficiency",
        flags.overlap_efficiency.has_value()
@@ -331,6 +333,7 @@ std::string FlagOfField(const EstimateFlags& flags, const std::string& field) {
        Shown(flags.draft_tokens)},
       {"forward_pass.drafting.acceptance_rate", "--acceptance",
        flags.acceptance.has_value() ? absl::StrCat(*flags.acceptance) : ""},
+      {"engine", "--engine", flags.engine},
       {"model_graph", "--model", flags.model},
       {"hardware_profile", "--hardware", flags.hardware},
   };

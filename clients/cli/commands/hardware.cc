@@ -11,7 +11,8 @@ absl::StatusOr<Answer> RunHardwareList(const Session& session,
                                        const Arguments& arguments,
                                        const Style& style) {
   const auto listed =
-      session.ListAll(&v1::CatalogService::Stub::ListHardwareProfiles);
+      session.ListAll(session.client().catalog(),
+                      &v1::CatalogService::Stub::ListHardwareProfiles);
   if (!listed.ok()) return listed.status();
   const v1::ListHardwareProfilesResponse& all = *listed;
   Answer answer;

@@ -130,16 +130,57 @@ absl::Status FillMoe(const Arguments& arguments,
   return absl::OkStatus();
 }
 
+// Tokens to the ranks of their experts, or back.
+absl::Status FillExchanged(
+    const KernelFlags& flags,
+    v1::EstimateKernelRequest::CollectiveKernel* kernel) {
+  absl::Status status = Require({{"--tokens", &flags.tokens},
+                                 {"--hidden", &flags.hidden},
+                                 {"--experts", &flags.experts},
+                                 {"--top-k", &flags.top_k}});
+  if (!status.ok()) return status;
+  status =
+      Refuse({{"--bytes", &flags.bytes}}, "does not go with tokens of experts");
+  if (!status.ok()) return status;
+  auto* exchanged = kernel->mutable_exchanged();
+  exchanged->set_token_count(*flags.tokens);
+  exchanged->set_hidden_size(*flags.hidden);
+  exchanged->set_expert_count(Narrow(flags.experts));
+  exchanged->set_experts_per_token_count(Narrow(flags.top_k));
+  exchanged->set_multiprocessor_count(Narrow(flags.multiprocessors));
+  if (flags.imbalance.has_value()) {
+    exchanged->set_imbalance_ratio(*flags.imbalance);
+  }
+  return absl::OkStatus();
+}
+
 absl::Status FillCollective(const Arguments& arguments,
                             v1::EstimateKernelRequest* request) {
   const KernelFlags& flags = arguments.kernel;
-  absl::Status status =
-      Require({{"--bytes", &flags.bytes}, {"--ranks", &flags.ranks}});
+  absl::Status status = Require({{"--ranks", &flags.ranks}});
   if (!status.ok()) return status;
   auto* collective = request->mutable_collective();
   collective->set_collective(arguments.operand);
-  collective->set_message_bytes(static_cast<double>(*flags.bytes));
   collective->set_rank_count(Narrow(flags.ranks));
+  collective->set_node_count(Narrow(flags.nodes));
+  collective->set_algorithm(flags.algorithm);
+  if (absl::StartsWith(arguments.operand, "expert_")) {
+    return FillExchanged(flags, collective);
+  }
+  status = Require({{"--bytes", &flags.bytes}});
+  if (status.ok() && flags.imbalance.has_value()) {
+    status = UsageError("--imbalance goes with tokens of experts alone");
+  }
+  if (status.ok()) {
+    status = Refuse({{"--tokens", &flags.tokens},
+                     {"--hidden", &flags.hidden},
+                     {"--experts", &flags.experts},
+                     {"--top-k", &flags.top_k},
+                     {"--sms", &flags.multiprocessors}},
+                    "goes with tokens of experts alone");
+  }
+  if (!status.ok()) return status;
+  collective->set_message_bytes(static_cast<double>(*flags.bytes));
   return absl::OkStatus();
 }
 
@@ -182,6 +223,22 @@ absl::Status Fill(const Arguments& arguments,
     case Command::kModelDiff:
     case Command::kHardwareList:
     case Command::kHardwareGet:
+    case Command::kModelApply:
+    case Command::kModelDelete:
+    case Command::kHardwareApply:
+    case Command::kHardwareDelete:
+    case Command::kHardwareDiff:
+    case Command::kEngineList:
+    case Command::kEngineGet:
+    case Command::kEngineCreate:
+    case Command::kEngineApply:
+    case Command::kEngineDelete:
+    case Command::kEngineDiff:
+    case Command::kCalibrationList:
+    case Command::kCalibrationGet:
+    case Command::kCalibrationApply:
+    case Command::kCalibrationDelete:
+    case Command::kCalibrationDiff:
     case Command::kValidate:
       break;
   }
@@ -237,6 +294,13 @@ std::string FlagOfKernelField(const Arguments& arguments,
        &flags.shared_width},
       {"collective.message_bytes", "--bytes", &flags.bytes},
       {"collective.rank_count", "--ranks", &flags.ranks},
+      {"collective.node_count", "--nodes", &flags.nodes},
+      {"collective.exchanged.token_count", "--tokens", &flags.tokens},
+      {"collective.exchanged.hidden_size", "--hidden", &flags.hidden},
+      {"collective.exchanged.expert_count", "--experts", &flags.experts},
+      {"collective.exchanged.experts_per_token_count", "--top-k", &flags.top_k},
+      {"collective.exchanged.multiprocessor_count", "--sms",
+       &flags.multiprocessors},
       {"elementwise.row_count", "--rows", &flags.rows},
       {"elementwise.column_count", "--columns", &flags.columns},
       {"elementwise.fused_operation_count", "--fused", &flags.fused},
@@ -248,6 +312,12 @@ std::string FlagOfKernelField(const Arguments& arguments,
                : std::string(entry.flag);
   }
   if (field == "attention.full") return "--full";
+  if (field == "collective.algorithm") {
+    return absl::StrCat("--algorithm ", flags.algorithm);
+  }
+  if (field == "collective.exchanged.imbalance_ratio") {
+    return absl::StrCat("--imbalance ", flags.imbalance.value_or(0));
+  }
   if (field == "collective.collective" || field == "elementwise.operation") {
     return absl::StrCat("OP ", arguments.operand);
   }

@@ -32,8 +32,8 @@ std::string AssumptionNotes(const v1::ImportHuggingFaceConfigResponse& imported,
 absl::StatusOr<Answer> RunModelList(const Session& session,
                                     const Arguments& arguments,
                                     const Style& style) {
-  const auto listed =
-      session.ListAll(&v1::CatalogService::Stub::ListModelGraphs);
+  const auto listed = session.ListAll(
+      session.client().catalog(), &v1::CatalogService::Stub::ListModelGraphs);
   if (!listed.ok()) return listed.status();
   const v1::ListModelGraphsResponse& all = *listed;
   if (arguments.output == OutputFormat::kJson) return JsonAnswer(all);

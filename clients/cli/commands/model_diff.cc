@@ -9,10 +9,9 @@
 #include "clients/cli/commands/commands.h"
 #include "clients/cli/commands/model_file.h"
 #include "clients/cli/input.h"
+#include "clients/cli/output/field_diff.h"
 #include "clients/cli/output/layer_text.h"
-#include "clients/cli/output/proto_text.h"
 #include "google/protobuf/descriptor.h"
-#include "google/protobuf/struct.pb.h"
 #include "google/protobuf/text_format.h"
 
 namespace mansard::cli {
@@ -34,9 +33,9 @@ struct Fields {
 // What is not a property of the model, or follows from the rest.
 bool IsLabel(absl::string_view field) {
   static constexpr absl::string_view kLabels[] = {
-      "name",           "display_name", "source",
-      "revision_id",    "layer_count",  "layer_kind_indexes",
-      "tensor_classes", "kind",         "tensor_class"};
+      "name",         "display_name",       "source",         "revision_id",
+      "layer_count",  "layer_kind_indexes", "tensor_classes", "kind",
+      "tensor_class", "create_time",        "update_time",    "etag"};
   for (absl::string_view label : kLabels) {
     if (field == label) return true;
   }
@@ -114,23 +113,17 @@ Fields FieldsOf(const v1::ModelGraph& graph) {
   return fields;
 }
 
-struct Difference {
-  std::string field;
-  std::string a;  // Empty: not there.
-  std::string b;
-};
-
-std::vector<Difference> DifferencesOf(const v1::ModelGraph& a,
-                                      const v1::ModelGraph& b) {
+std::vector<FieldDifference> DifferencesOf(const v1::ModelGraph& a,
+                                           const v1::ModelGraph& b) {
   const Fields left = FieldsOf(a);
   const Fields right = FieldsOf(b);
   const auto value = [](const Fields& fields, const std::string& field) {
     const auto found = fields.values.find(field);
     return found == fields.values.end() ? "" : found->second;
   };
-  std::vector<Difference> differences;
+  std::vector<FieldDifference> differences;
   const auto compare = [&](const std::string& field) {
-    Difference difference{field, value(left, field), value(right, field)};
+    FieldDifference difference{field, value(left, field), value(right, field)};
     if (difference.a != difference.b) {
       differences.push_back(std::move(difference));
     }
@@ -148,37 +141,6 @@ absl::StatusOr<v1::ModelGraph> LoadGraph(const Session& session,
   auto loaded = LoadModelFile(session, operand);
   if (!loaded.ok()) return loaded.status();
   return loaded->model_graph();
-}
-
-Report DifferenceReport(const std::vector<Difference>& differences) {
-  Report report{{{"field", Unit::kNone, Align::kLeft},
-                 {"A", Unit::kNone, Align::kLeft},
-                 {"B", Unit::kNone, Align::kLeft}},
-                {}};
-  const auto cell = [](const std::string& value) {
-    return value.empty() ? Cell() : Text(value);
-  };
-  for (const Difference& difference : differences) {
-    report.rows.push_back(
-        {Text(difference.field), cell(difference.a), cell(difference.b)});
-  }
-  return report;
-}
-
-absl::StatusOr<std::string> DifferenceJson(
-    const Arguments& arguments, const std::vector<Difference>& differences) {
-  google::protobuf::Struct all;
-  (*all.mutable_fields())["a"].set_string_value(arguments.operand);
-  (*all.mutable_fields())["b"].set_string_value(arguments.second_operand);
-  google::protobuf::ListValue& list =
-      *(*all.mutable_fields())["differences"].mutable_list_value();
-  for (const Difference& difference : differences) {
-    auto& fields = *list.add_values()->mutable_struct_value()->mutable_fields();
-    fields["field"].set_string_value(difference.field);
-    if (!difference.a.empty()) fields["a"].set_string_value(difference.a);
-    if (!difference.b.empty()) fields["b"].set_string_value(difference.b);
-  }
-  return JsonText(all);
 }
 
 }  // namespace
@@ -200,10 +162,11 @@ absl::StatusOr<Answer> RunModelDiff(const Session& session,
     a->clear_size();
     b->clear_size();
   }
-  const std::vector<Difference> differences = DifferencesOf(*a, *b);
+  const std::vector<FieldDifference> differences = DifferencesOf(*a, *b);
   switch (arguments.output) {
     case OutputFormat::kJson: {
-      absl::StatusOr<std::string> json = DifferenceJson(arguments, differences);
+      absl::StatusOr<std::string> json = DifferenceJson(
+          arguments.operand, arguments.second_operand, differences);
       if (!json.ok()) return json.status();
       return Answer{.out = *std::move(json)};
     }

@@ -142,11 +142,18 @@ void ClearOutputOnly(v1::ModelGraph* graph) {
   graph->clear_name();
   graph->clear_size();
   graph->clear_revision_id();
+  graph->clear_create_time();
+  graph->clear_update_time();
+  graph->clear_etag();
 }
 
 void ClearOutputOnly(v1::HardwareProfile* profile) {
   profile->clear_name();
   profile->clear_revision_id();
+  profile->clear_create_time();
+  profile->clear_update_time();
+  profile->clear_calibrate_time();
+  profile->clear_etag();
 }
 
 }  // namespace mansard::cli

@@ -64,10 +64,9 @@ absl::StatusOr<Answer> RunRoofline(const Session& session,
   v1::ExplainRooflineRequest request;
   v1::EstimateRequest& inner = *request.mutable_request();
   std::vector<std::string> assumptions;
-  const absl::Status filled = FillSubject(session, arguments.estimate,
-                                          inner.mutable_target(), &assumptions);
+  const absl::Status filled =
+      FillEstimateSubject(session, arguments.estimate, &inner, &assumptions);
   if (!filled.ok()) return filled;
-  FillTarget(arguments.estimate, inner.mutable_target());
   *inner.mutable_forward_pass() = *pass;
   inner.set_require_fit(arguments.estimate.require_fit);
   request.set_level(arguments.level);

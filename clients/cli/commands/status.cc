@@ -17,9 +17,9 @@
 namespace mansard::cli {
 namespace {
 
-constexpr const char* kServices[] = {"mansard.v1.EstimationService",
-                                     "mansard.v1.CatalogService",
-                                     "mansard.v1.PlanningService"};
+constexpr const char* kServices[] = {
+    "mansard.v1.EstimationService", "mansard.v1.CatalogService",
+    "mansard.v1.CalibrationService", "mansard.v1.PlanningService"};
 constexpr char kServing[] = "SERVING";
 
 struct ServiceHealth {

@@ -20,4 +20,14 @@ absl::Status FillSubject(const Session& session, const EstimateFlags& flags,
 // Where to look for an id that is not there; empty for other errors.
 std::string CatalogHint(const absl::Status& status);
 
+// Fills in the subject of an estimate: the engine, or model, hardware and all
+// that flags say of the target. UsageError where flags name both.
+absl::Status FillEstimateSubject(const Session& session,
+                                 const EstimateFlags& flags,
+                                 v1::EstimateRequest* request,
+                                 std::vector<std::string>* assumptions);
+
+// "engines/x" for x; a whole name stays.
+std::string FullName(const char* collection, const std::string& id);
+
 }  // namespace mansard::cli

@@ -92,6 +92,10 @@ std::string KernelHeadline(const v1::EstimateKernelResponse& response,
            absl::StrCat(Seconds(response.overlapped_seconds()),
                         " if its parts overlapped fully, ",
                         Seconds(response.serial_seconds()), " end to end")));
+  for (const v1::OpEstimate& op : response.ops()) {
+    if (op.algorithm().empty()) continue;
+    absl::StrAppend(&text, Line("algorithm", op.algorithm()));
+  }
   absl::StrAppend(&text, Line("work", WorkText(response)));
   // A collective has hardly any arithmetic.
   const bool links = std::any_of(response.ops().begin(), response.ops().end(),

@@ -1,0 +1,171 @@
+#include "server/handlers/scheduling.h"
+
+#include <optional>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+#include "model/base/status_macros.h"
+#include "server/catalog/resource_name.h"
+#include "server/convert/estimate.h"
+#include "server/convert/serving.h"
+#include "server/convert/workload.h"
+#include "server/error.h"
+
+namespace mansard::server {
+namespace {
+
+// The one that `name` names: its violation is at "engine".
+absl::StatusOr<const EngineEntry*> FindEngine(const CallContext& call,
+                                              const std::string& name,
+                                              model::Violations& violations) {
+  if (name.empty()) {
+    violations.Add("engine", "is required: engines/{engine}");
+    return nullptr;
+  }
+  const std::optional<std::string> id =
+      ParseResourceName(name, kEngines, "engine", violations);
+  if (!id.has_value()) return nullptr;
+  return call.state().FindEngine(*id);
+}
+
+// `answer` of the engine, once every rule is looked at.
+template <class Answer>
+absl::StatusOr<const EngineEntry*> EngineOf(const CallContext& call,
+                                            const std::string& name,
+                                            const Answer& answer) {
+  model::Violations violations;
+  const absl::StatusOr<const EngineEntry*> found =
+      FindEngine(call, name, violations);
+  if (found.ok() && *found != nullptr) {
+    answer(*(*found)->engine, violations);
+  }
+  if (!violations.empty()) return InvalidRequest(violations);
+  return found;
+}
+
+// Of what an engine answers without a pass of the caller's.
+void Resolve(const EngineEntry& entry, v1::Resolution& resolution) {
+  resolution = entry.proto.resolution();
+}
+
+}  // namespace
+
+absl::Status RecommendBatchSize(CallContext& call,
+                                const v1::RecommendBatchSizeRequest& request,
+                                v1::RecommendBatchSizeResponse& response) {
+  model::StepTimer timer;
+  ASSIGN_OR_RETURN(const EngineEntry* entry,
+                   EngineOf(call, request.engine(),
+                            [&](const model::ServingEngine& engine,
+                                model::Violations& violations) {
+                              const model::BatchQuestion question =
+                                  FromProto(request, violations);
+                              const std::optional<model::BatchAnswer> answer =
+                                  model::RecommendBatch(engine, question, timer,
+                                                        violations);
+                              if (answer.has_value()) {
+                                ToProto(*answer, question, engine, response);
+                              }
+                            }));
+  Resolve(*entry, *response.mutable_resolution());
+  return absl::OkStatus();
+}
+
+absl::Status PredictLatencies(CallContext& call,
+                              const v1::PredictLatenciesRequest& request,
+                              v1::PredictLatenciesResponse& response) {
+  if (request.queries_size() < 1 ||
+      request.queries_size() > kMaxLatencyQueries) {
+    model::Violations violations;
+    violations.Add("queries", absl::StrCat("has ", request.queries_size(),
+                                           " entries; allowed: 1 to ",
+                                           kMaxLatencyQueries));
+    return InvalidRequest(violations);
+  }
+  model::StepTimer timer;
+  response.mutable_rows()->Reserve(request.queries_size());
+  for (const v1::LatencyQuery& query : request.queries()) {
+    v1::PredictLatenciesResponse::Row& row = *response.add_rows();
+    const absl::StatusOr<const EngineEntry*> entry = EngineOf(
+        call, query.engine(),
+        [&](const model::ServingEngine& engine, model::Violations& violations) {
+          const std::optional<model::LatencyAnswer> answer =
+              model::PredictLatency(engine, FromProto(query), timer,
+                                    violations);
+          if (answer.has_value()) {
+            ToProto(*answer, *row.mutable_prediction());
+          }
+        });
+    if (!entry.ok()) *row.mutable_error() = ToRpcStatus(entry.status());
+  }
+  return absl::OkStatus();
+}
+
+absl::Status FindEngineCapacity(CallContext& call,
+                                const v1::FindEngineCapacityRequest& request,
+                                v1::FindEngineCapacityResponse& response) {
+  model::StepTimer timer;
+  ASSIGN_OR_RETURN(
+      const EngineEntry* entry,
+      EngineOf(call, request.engine(),
+               [&](const model::ServingEngine& engine,
+                   model::Violations& violations) {
+                 const std::optional<model::CapacityAnswer> answer =
+                     model::FindCapacity(engine, FromProto(request, violations),
+                                         timer, violations);
+                 if (answer.has_value()) ToProto(*answer, response);
+               }));
+  Resolve(*entry, *response.mutable_resolution());
+  return absl::OkStatus();
+}
+
+absl::Status FitLatencyModel(CallContext& call,
+                             const v1::FitLatencyModelRequest& request,
+                             v1::FitLatencyModelResponse& response) {
+  model::StepTimer timer;
+  ASSIGN_OR_RETURN(const EngineEntry* entry,
+                   EngineOf(call, request.engine(),
+                            [&](const model::ServingEngine& engine,
+                                model::Violations& violations) {
+                              const std::optional<model::LatencyModel> answer =
+                                  model::FitLatencyModel(engine,
+                                                         FromProto(request),
+                                                         timer, violations);
+                              if (answer.has_value())
+                                ToProto(*answer, response);
+                            }));
+  Resolve(*entry, *response.mutable_resolution());
+  return absl::OkStatus();
+}
+
+void PredictStep(CallContext& call, StepStream& stream,
+                 const v1::StreamPredictionsRequest& request,
+                 v1::StreamPredictionsResponse& response) {
+  response.Clear();
+  response.set_correlation_id(request.correlation_id());
+  if (!request.engine().empty()) stream.engine = request.engine();
+  model::Violations violations;
+  const absl::StatusOr<const EngineEntry*> entry =
+      FindEngine(call, stream.engine, violations);
+  // What the engine's graph does not say is not checked against it.
+  const GraphFacts facts = entry.ok() && *entry != nullptr
+                               ? (*entry)->resolved->graph
+                               : TargetAnswer().graph;
+  std::optional<model::ForwardPass> pass;
+  {
+    const model::Violations::Scope scope(violations, "forward_pass");
+    pass = FromProto(request.forward_pass(), facts, violations);
+  }
+  if (!violations.empty()) {
+    *response.mutable_error() = ToRpcStatus(InvalidRequest(violations));
+  } else if (!entry.ok()) {
+    *response.mutable_error() = ToRpcStatus(entry.status());
+  } else {
+    const model::StepPrediction step =
+        (*entry)->engine->Step(*pass, stream.timer);
+    ToProto(step, *response.mutable_step()->mutable_step_time());
+    response.mutable_step()->set_bound(BoundToProto(step.bound));
+  }
+}
+
+}  // namespace mansard::server
