@@ -1,12 +1,10 @@
 #include "calibrate/serving/cost_fit.h"
 
-#include <algorithm>
-#include <array>
 #include <utility>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "calibrate/tables/names.h"
+#include "calibrate/serving/cost_terms.h"
 #include "model/base/status_macros.h"
 
 namespace mansard::calibrate {
@@ -14,11 +12,7 @@ namespace {
 
 using model::kOpGroupCount;
 using model::OpGroup;
-using model::Seconds;
 using Names = std::vector<std::string>;
-
-// Factors of all groups, then what each op of one adds.
-constexpr size_t kStepCosts = 2 * kOpGroupCount;
 
 // Standard deviations of the priors' logarithms (Mansard design, end to end
 // §2): of factors by group, of what each op adds.
@@ -46,9 +40,6 @@ double FactorSigma(OpGroup group) {
   return 0.4;
 }
 constexpr double kEachSigma = 0.5;
-// Levels' shares of these.
-constexpr double kOwnShare = 1;
-constexpr double kVersionShare = 0.7;
 
 std::vector<LinearCost> StepCosts() {
   std::vector<LinearCost> costs;
@@ -62,21 +53,10 @@ std::vector<LinearCost> StepCosts() {
         {absl::StrCat(model::OpGroupName(static_cast<OpGroup>(i)), " each"),
          kEachSigma});
   }
+  costs.push_back({"constants", 0});
   return costs;
 }
 
-enum FirstTokenTerm {
-  kPrompt,
-  kWait,
-  kQueue,
-  kBurst,
-  kDecodePasses,
-  kRequest,
-  kInputToken,
-  kPromptLayer,
-  kConcurrent,
-  kFirstTokenTermCount,
-};
 std::vector<LinearCost> FirstTokenTerms() {
   // The structure is right within a few percent (ibid. §1.4): what the rows
   // tell is the constants.
@@ -84,7 +64,14 @@ std::vector<LinearCost> FirstTokenTerms() {
           {"burst", 0.1},       {"decode passes", 0.8}, {"request", 2.5},
           {"input token", 1.5}, {"prompt layer", 2.5},  {"concurrent", 1.5}};
 }
-constexpr double kFirstTokenRidge = 0.03;
+// Wider constants tell a fit's own runs and no others: cross-validated on the
+// fitted side alone, errors fell from 0.03 on and stand still beyond.
+constexpr double kFirstTokenRidge = 0.3;
+// Of a time to the first token beside one per output token, where both tell of
+// what passes cost: it scatters more.
+constexpr double kFirstTokenWeight = 0.3;
+// Shares of waiting follow from the costs that they are fitted with.
+constexpr int kRounds = 2;
 
 std::string EngineLevel(absl::string_view framework) {
   return absl::StrCat("engine ", framework);
@@ -115,20 +102,22 @@ Names FirstTokenLevels(const ServedRun& run) {
   return {kAll, EngineLevel(run.row->engine)};
 }
 
+// Of start-up that stands in a measured time, no cost tells.
+bool HasFirstToken(const ServedRun& run) {
+  return run.row->ttft_ms > 0 && !StartsUp(run);
+}
+
 // Rows with their levels by number, as FitLinear wants them.
 class LinearRows {
  public:
-  void Add(const Names& levels, std::vector<double> terms, double measured) {
+  void Add(const Names& levels, std::vector<double> terms, double measured,
+           double weight) {
     LinearRow& row = rows_.emplace_back();
     row.terms = std::move(terms);
     row.measured = measured;
+    row.weight = weight;
     for (const std::string& level : levels) {
-      const auto [at, added] = index_.emplace(level, shares_.size());
-      if (added) {
-        shares_.push_back(absl::StartsWith(level, "version ") ? kVersionShare
-                                                              : kOwnShare);
-      }
-      row.levels.push_back(at->second);
+      row.levels.push_back(index_.emplace(level, index_.size()).first->second);
     }
   }
   size_t size() const { return rows_.size(); }
@@ -137,7 +126,7 @@ class LinearRows {
       const std::vector<LinearCost>& costs,
       const LinearFitOptions& options) const {
     ASSIGN_OR_RETURN(const LinearMultipliers fitted,
-                     FitLinear(rows_, costs, shares_, options));
+                     FitLinear(rows_, costs, index_.size(), options));
     std::map<std::string, std::vector<double>> by_name;
     for (const auto& [name, index] : index_) by_name[name] = fitted[index];
     return by_name;
@@ -145,45 +134,8 @@ class LinearRows {
 
  private:
   std::vector<LinearRow> rows_;
-  std::vector<double> shares_;
   std::map<std::string, size_t> index_;
 };
-
-std::vector<double> StepTerms(const ServedRun& run) {
-  const model::OpCosts priors = UnfittedCosts(run.row->engine).costs;
-  model::StepGroups sum = run.parts.decode.groups;
-  sum.Add(run.parts.prompt.groups,
-          (run.parts.batch - 1) /
-              static_cast<double>(run.load.shape.output_tokens));
-  std::vector<double> terms(kStepCosts);
-  for (size_t i = 0; i < kOpGroupCount; ++i) {
-    terms[i] = std::max(0.0, priors[i].factor * sum.times[i].value());
-    terms[kOpGroupCount + i] =
-        std::max(0.0, (sum.ops[i] * priors[i].each).value());
-  }
-  return terms;
-}
-
-std::vector<double> FirstTokenTermsOf(const ServedRun& run,
-                                      const model::OpCosts& steps) {
-  const model::FirstTokenCosts priors =
-      UnfittedCosts(run.row->engine).first_token;
-  const model::ServedTimes times = TimesOfRun(run, steps, priors);
-  const model::ServedForm form = FormOf(run, priors);
-  std::vector<double> terms(kFirstTokenTermCount);
-  terms[kPrompt] = times.first_token.prompt.value();
-  terms[kWait] = times.first_token.wait.value();
-  terms[kQueue] = times.first_token.queue.value();
-  terms[kBurst] = times.first_token.burst.value();
-  terms[kDecodePasses] = times.first_token.decode_passes.value();
-  terms[kRequest] = priors.request.value();
-  terms[kInputToken] = (form.input_tokens * priors.input_token).value();
-  terms[kPromptLayer] =
-      (form.prompt_passes * form.layers * priors.prompt_layer).value();
-  terms[kConcurrent] =
-      (run.load.concurrency * priors.concurrent_request).value();
-  return terms;
-}
 
 std::vector<double> Product(
     const std::map<std::string, std::vector<double>>& fitted,
@@ -230,40 +182,66 @@ absl::StatusOr<CostFit> CostFit::Fit(
     const std::function<bool(const ServedRun&)>& fits,
     const LinearFitOptions& options) {
   CostFit fit;
-  LinearRows steps;
+  std::vector<const ServedRun*> fitted;
   for (const ServedRun& run : runs) {
-    if (!fits(run)) continue;
-    steps.Add(StepLevels(run), StepTerms(run), run.row->tpot_ms * 1e-3);
+    if (fits(run)) fitted.push_back(&run);
+  }
+  RETURN_IF_ERROR(fit.FitSteps(fitted, options, 0));
+  for (int round = 0; round <= kRounds; ++round) {
+    if (round > 0) {
+      RETURN_IF_ERROR(fit.FitSteps(fitted, options, kFirstTokenWeight));
+    }
+    RETURN_IF_ERROR(fit.FitFirstTokens(fitted, options));
+  }
+  return fit;
+}
+
+absl::Status CostFit::FitSteps(const std::vector<const ServedRun*>& runs,
+                               const LinearFitOptions& options,
+                               double first_token_weight) {
+  LinearRows rows;
+  for (const ServedRun* run : runs) {
+    rows.Add(StepLevels(*run), TermsOfOutputToken(*run),
+             run->row->tpot_ms * 1e-3, 1);
     const std::string kind =
-        KindLevel(run.architecture, run.experts, run.weight_bits);
-    fit.kinds_[kind].experts = run.experts;
-    fit.kinds_[kind].weight_bits = run.weight_bits;
-    if (!run.row->version.empty()) {
-      fit.versions_[VersionLevel(run.row->engine, run.row->version)].version =
-          run.row->version;
+        KindLevel(run->architecture, run->experts, run->weight_bits);
+    kinds_[kind].experts = run->experts;
+    kinds_[kind].weight_bits = run->weight_bits;
+    if (!run->row->version.empty()) {
+      versions_[VersionLevel(run->row->engine, run->row->version)].version =
+          run->row->version;
     }
   }
-  fit.tpot_rows_ = steps.size();
-  ASSIGN_OR_RETURN(fit.steps_, steps.Fit(StepCosts(), options));
-  for (auto* variations : {&fit.kinds_, &fit.versions_}) {
+  tpot_rows_ = rows.size();
+  for (const ServedRun* run : runs) {
+    if (first_token_weight == 0 || !HasFirstToken(*run)) continue;
+    rows.Add(StepLevels(*run), StepTermsOfFirstToken(*run, CostsOf(*run)),
+             run->row->ttft_ms * 1e-3, first_token_weight);
+  }
+  ASSIGN_OR_RETURN(steps_, rows.Fit(StepCosts(), options));
+  for (auto* variations : {&kinds_, &versions_}) {
     for (auto& [level, variation] : *variations) {
-      SetRatios(fit.steps_.at(level), variation);
+      SetRatios(steps_.at(level), variation);
     }
   }
-  LinearRows first_tokens;
-  for (const ServedRun& run : runs) {
-    if (!fits(run) || run.row->ttft_ms <= 0 || StartsUp(run)) continue;
-    first_tokens.Add(FirstTokenLevels(run),
-                     FirstTokenTermsOf(run, fit.CostsOf(run).costs),
-                     run.row->ttft_ms * 1e-3);
+  return absl::OkStatus();
+}
+
+absl::Status CostFit::FitFirstTokens(const std::vector<const ServedRun*>& runs,
+                                     const LinearFitOptions& options) {
+  LinearRows rows;
+  for (const ServedRun* run : runs) {
+    if (!HasFirstToken(*run)) continue;
+    rows.Add(FirstTokenLevels(*run),
+             TermsOfFirstToken(*run, CostsOf(*run).costs),
+             run->row->ttft_ms * 1e-3, 1);
   }
-  fit.ttft_rows_ = first_tokens.size();
-  if (first_tokens.size() == 0) return fit;
+  ttft_rows_ = rows.size();
+  if (rows.size() == 0) return absl::OkStatus();
   LinearFitOptions of_first_tokens = options;
   of_first_tokens.ridge = kFirstTokenRidge;
-  ASSIGN_OR_RETURN(fit.first_tokens_,
-                   first_tokens.Fit(FirstTokenTerms(), of_first_tokens));
-  return fit;
+  ASSIGN_OR_RETURN(first_tokens_, rows.Fit(FirstTokenTerms(), of_first_tokens));
+  return absl::OkStatus();
 }
 
 model::EngineCosts CostFit::CostsOf(absl::string_view framework,

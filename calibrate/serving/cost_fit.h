@@ -1,5 +1,5 @@
-// Engines' costs fitted to served runs: per step from the time per output
-// token, then on the way to the first token.
+// Engines' costs fitted to served runs: per step from both times, and on the
+// way to the first token.
 #pragma once
 
 #include <functional>
@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "calibrate/serving/linear_fit.h"
@@ -38,6 +39,13 @@ class CostFit {
   size_t ttft_rows() const { return ttft_rows_; }
 
  private:
+  // Of both times; without weight, of the time per output token alone.
+  absl::Status FitSteps(const std::vector<const ServedRun*>& runs,
+                        const LinearFitOptions& options,
+                        double first_token_weight);
+  absl::Status FitFirstTokens(const std::vector<const ServedRun*>& runs,
+                              const LinearFitOptions& options);
+
   // By name of level.
   std::map<std::string, std::vector<double>> steps_;
   std::map<std::string, std::vector<double>> first_tokens_;

@@ -17,11 +17,12 @@ constexpr double kRound = 1e-4;  // Of the loss's knee, squared.
 class Objective {
  public:
   Objective(const std::vector<LinearRow>& rows,
-            const std::vector<LinearCost>& costs,
-            const std::vector<double>& shares, double ridge)
-      : rows_(rows), costs_(costs), shares_(shares), ridge_(ridge) {}
+            const std::vector<LinearCost>& costs, size_t levels, double ridge)
+      : rows_(rows), costs_(costs), levels_(levels), ridge_(ridge) {
+    for (const LinearRow& row : rows) weight_ += row.weight;
+  }
 
-  size_t size() const { return costs_.size() * shares_.size(); }
+  size_t size() const { return costs_.size() * levels_; }
 
   double operator()(const std::vector<double>& logs,
                     std::vector<double>& gradient) const {
@@ -30,8 +31,7 @@ class Objective {
     std::vector<double> values(costs_.size());
     for (const LinearRow& row : rows_) loss += Add(row, logs, values, gradient);
     for (size_t i = 0; i < logs.size(); ++i) {
-      const double sigma =
-          costs_[i % costs_.size()].log_sigma * shares_[i / costs_.size()];
+      const double sigma = costs_[i % costs_.size()].log_sigma;
       if (sigma == 0) continue;
       const double off = logs[i] / sigma;
       loss += ridge_ * off * off;
@@ -52,24 +52,25 @@ class Objective {
       values[c] = row.terms[c] * std::exp(log);
       sum += values[c];
     }
-    const double off = std::log(sum / row.measured);
+    const double off = sum / row.measured - 1;
     const double size = std::sqrt(off * off + kRound);
-    const auto count = static_cast<double>(rows_.size());
+    const double share = row.weight / weight_;
     if (!gradient.empty()) {
-      const double each = off / size / count / sum;
+      const double each = share * off / size / row.measured;
       for (const size_t level : row.levels) {
         for (size_t c = 0; c < values.size(); ++c) {
           gradient[level * values.size() + c] += each * values[c];
         }
       }
     }
-    return size / count;
+    return share * size;
   }
 
   const std::vector<LinearRow>& rows_;
   const std::vector<LinearCost>& costs_;
-  const std::vector<double>& shares_;
+  size_t levels_;
   double ridge_;
+  double weight_ = 0;  // Of all rows.
 };
 
 double Evaluate(const std::vector<double>& logs, std::vector<double>& gradient,
@@ -81,9 +82,16 @@ double Evaluate(const std::vector<double>& logs, std::vector<double>& gradient,
 
 absl::StatusOr<LinearMultipliers> FitLinear(
     const std::vector<LinearRow>& rows, const std::vector<LinearCost>& costs,
-    const std::vector<double>& level_shares, const LinearFitOptions& options) {
+    size_t levels, const LinearFitOptions& options) {
   if (rows.empty()) return absl::InvalidArgumentError("no rows to fit to");
-  Objective objective(rows, costs, level_shares, options.ridge);
+  for (const LinearRow& row : rows) {
+    if (row.terms.size() != costs.size()) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("a row has ", row.terms.size(), " terms; there are ",
+                       costs.size(), " costs"));
+    }
+  }
+  Objective objective(rows, costs, levels, options.ridge);
   std::vector<double> logs(objective.size(), 0);
   std::vector<double> bounds(logs.size());
   for (size_t i = 0; i < bounds.size(); ++i) {
@@ -105,8 +113,7 @@ absl::StatusOr<LinearMultipliers> FitLinear(
   } catch (const std::exception& error) {
     return absl::InternalError(absl::StrCat("search: ", error.what()));
   }
-  LinearMultipliers multipliers(level_shares.size(),
-                                std::vector<double>(costs.size()));
+  LinearMultipliers multipliers(levels, std::vector<double>(costs.size()));
   for (size_t i = 0; i < logs.size(); ++i) {
     multipliers[i / costs.size()][i % costs.size()] = std::exp(logs[i]);
   }

@@ -20,6 +20,7 @@ struct LinearRow {
   std::vector<double> terms;   // One a cost, 0 or more; their sum is positive.
   double measured = 0;         // Above 0.
   std::vector<size_t> levels;  // That it belongs to.
+  double weight = 1;           // Of its error in the mean; above 0.
 };
 
 struct LinearFitOptions {
@@ -33,14 +34,15 @@ struct LinearFitOptions {
 // product over its levels; levels without rows have 1 everywhere.
 using LinearMultipliers = std::vector<std::vector<double>>;
 
-// Minimises mean(sqrt(d^2 + 1e-4)) + ridge sum((ln m / (sigma s))^2) over all
-// multipliers m, where d = ln(predicted / measured) and s is the level's share
-// of the sigmas (`level_shares`, one a level): nearly the mean size of the
-// errors, as single runs are off by factors (Mansard design, end to end §2).
-// The gradient is exact. Error: no rows.
+// Minimises mean(sqrt(e^2 + 1e-4)) + ridge sum((ln m / sigma)^2) over all
+// multipliers m of `levels` levels, where e = predicted / measured - 1 and the
+// mean is weighted: nearly what errors are reported as, and single runs, which
+// are off by factors, do not pull (Mansard design, end to end §2, where e is
+// the logarithm; that leaves more of it on other runs). The gradient is exact.
+// Errors: no rows; a row without a term for each cost.
 absl::StatusOr<LinearMultipliers> FitLinear(
     const std::vector<LinearRow>& rows, const std::vector<LinearCost>& costs,
-    const std::vector<double>& level_shares, const LinearFitOptions& options);
+    size_t levels, const LinearFitOptions& options);
 
 double PredictLinear(const LinearRow& row,
                      const LinearMultipliers& multipliers);

@@ -28,7 +28,7 @@ TEST(LinearFit, FindsWhatRowsWereMadeFrom) {
   for (const bool with_outliers : {false, true}) {
     const std::vector<LinearRow> rows = Rows(with_outliers);
     const auto fitted =
-        FitLinear(rows, {{"a", 0.5}, {"b", 0.5}}, {1, 1, 1}, {.ridge = 1e-6});
+        FitLinear(rows, {{"a", 0.5}, {"b", 0.5}}, 3, {.ridge = 1e-6});
     ASSERT_TRUE(fitted.ok()) << fitted.status();
     const auto& m = *fitted;
     EXPECT_NEAR(m[0][0] * m[1][0], 1.2, 0.03);
@@ -41,14 +41,14 @@ TEST(LinearFit, PriorsBoundsAndSigmasHold) {
   const std::vector<LinearRow> rows = Rows(false);
   // A strong ridge leaves all at the prior; no sigma leaves one there.
   const auto held =
-      FitLinear(rows, {{"a", 0.5}, {"b", 0.5}}, {1, 1, 1}, {.ridge = 1e3});
+      FitLinear(rows, {{"a", 0.5}, {"b", 0.5}}, 3, {.ridge = 1e3});
   ASSERT_TRUE(held.ok());
   EXPECT_NEAR((*held)[0][0], 1, 1e-3);
   const auto fixed =
-      FitLinear(rows, {{"a", 0}, {"b", 0.5}}, {1, 1, 1}, {.ridge = 1e-6});
+      FitLinear(rows, {{"a", 0}, {"b", 0.5}}, 3, {.ridge = 1e-6});
   ASSERT_TRUE(fixed.ok());
   for (const auto& level : *fixed) EXPECT_EQ(level[0], 1);
-  const auto bounded = FitLinear(rows, {{"a", 0.5}, {"b", 0.5}}, {1, 1, 1},
+  const auto bounded = FitLinear(rows, {{"a", 0.5}, {"b", 0.5}}, 3,
                                  {.ridge = 1e-6, .reach = 1.05});
   ASSERT_TRUE(bounded.ok());
   for (const auto& level : *bounded) {
@@ -57,7 +57,20 @@ TEST(LinearFit, PriorsBoundsAndSigmasHold) {
       EXPECT_GE(value, 1 / 1.05 - 1e-9);
     }
   }
-  EXPECT_FALSE(FitLinear({}, {{"a", 1}}, {1}, {}).ok());
+  EXPECT_FALSE(FitLinear({}, {{"a", 1}}, 1, {}).ok());
+  EXPECT_FALSE(FitLinear(rows, {{"a", 1}}, 3, {}).ok());
+}
+
+TEST(LinearFit, WeightsAreOfTheMeanError) {
+  // Between 1 and 2, the heavier row has its way.
+  std::vector<LinearRow> rows = {{{1}, 1, {0}}, {{1}, 2, {0}}};
+  for (const size_t heavy : {0u, 1u}) {
+    rows[heavy].weight = 5;
+    rows[1 - heavy].weight = 1;
+    const auto fitted = FitLinear(rows, {{"a", 1}}, 1, {.ridge = 1e-6});
+    ASSERT_TRUE(fitted.ok());
+    EXPECT_NEAR((*fitted)[0][0], rows[heavy].measured, 0.02);
+  }
 }
 
 TEST(LinearFit, PredictionIsTheProductOverLevels) {
