@@ -54,6 +54,9 @@ same ones for every device and engine. Written by `scripts/accuracy.sh`.
 - **all rows**: the MAPE of all answered rows, those beyond the target's too.
 - **target**: of the mean, but of the median for experts.
 - By table and device: means over the slices, by their rows.
+- `fp8_scale_and_cast` casts with a scale that is known; the stacks' quantisation
+  finds its scales first and is fitted inside products with it, so these rows judge
+  a kernel that no stack has.
 TEXT
   "$mansard" validate -o csv \
     --measured "$(IFS=, && printf '%s' "${tables[*]}")" |
