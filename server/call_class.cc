@@ -29,6 +29,7 @@ constexpr int64_t kProfileCost = 17;  // The same.
 constexpr int64_t kDefaultPageSize = 50;
 constexpr int64_t kRecommendCost = 50;
 constexpr int64_t kCapacityCost = 100;
+constexpr int64_t kServedLoadCost = 30;
 constexpr int64_t kStepsPerCost = 4;
 
 CallClass OfCost(int64_t cost) {
@@ -186,6 +187,13 @@ CallClass ClassOf(const v1::FindEngineCapacityRequest& request,
   return OfCost(kCapacityCost * PassFactor(request.engine(),
                                            request.draft_token_count() > 0,
                                            state));
+}
+
+CallClass ClassOf(const v1::EstimateServedLoadRequest& request,
+                  const CatalogState& state) {
+  return OfCost(kServedLoadCost * PassFactor(request.engine(),
+                                             request.draft_token_count() > 0,
+                                             state));
 }
 
 CallClass ClassOf(const v1::GetModelGraphRequest& request) {

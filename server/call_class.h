@@ -37,6 +37,8 @@ CallClass ClassOf(const v1::PredictStepsRequest& request,
                   const CatalogState& state);
 CallClass ClassOf(const v1::FindEngineCapacityRequest& request,
                   const CatalogState& state);
+CallClass ClassOf(const v1::EstimateServedLoadRequest& request,
+                  const CatalogState& state);
 // Earlier revisions are on disk.
 CallClass ClassOf(const v1::GetModelGraphRequest& request);
 CallClass ClassOf(const v1::GetHardwareProfileRequest& request);

@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "model/base/status_macros.h"
 #include "model/base/units.h"
+#include "model/serving/observations.h"
 
 namespace mansard::calibrate {
 namespace {
@@ -15,12 +16,12 @@ namespace {
 using KeyOf = std::function<std::string(const ServedRun&)>;
 
 // Each run by a fit to the core runs of all other keys.
-absl::StatusOr<std::vector<RunPrediction>> LeaveOut(
+absl::StatusOr<std::vector<model::EngineCosts>> LeaveOut(
     const std::vector<ServedRun>& runs, const KeyOf& key_of,
     const LinearFitOptions& options) {
   std::set<std::string> keys;
   for (const ServedRun& run : runs) keys.insert(key_of(run));
-  std::vector<RunPrediction> predictions(runs.size());
+  std::vector<model::EngineCosts> costs(runs.size());
   for (const std::string& key : keys) {
     ASSIGN_OR_RETURN(const CostFit fit, CostFit::Fit(
                                             runs,
@@ -30,12 +31,29 @@ absl::StatusOr<std::vector<RunPrediction>> LeaveOut(
                                             },
                                             options));
     for (size_t i = 0; i < runs.size(); ++i) {
-      if (key_of(runs[i]) == key) {
-        predictions[i] = PredictRun(runs[i], fit.CostsOf(runs[i]));
-      }
+      if (key_of(runs[i]) == key) costs[i] = fit.CostsOf(runs[i]);
     }
   }
+  return costs;
+}
+
+std::vector<RunPrediction> PredictRuns(
+    const std::vector<ServedRun>& runs,
+    const std::vector<model::EngineCosts>& costs) {
+  std::vector<RunPrediction> predictions;
+  for (size_t i = 0; i < runs.size(); ++i) {
+    predictions.push_back(PredictRun(runs[i], costs[i]));
+  }
   return predictions;
+}
+
+// All passes `factor` times as long.
+model::EngineCosts Scaled(model::EngineCosts costs, double factor) {
+  for (model::OpCost& cost : costs.costs) {
+    cost.factor *= factor;
+    cost.each *= factor;
+  }
+  return costs;
 }
 
 double Measured(const ServedRun& run, ServedTime time) {
@@ -51,6 +69,7 @@ double Of(const RunPrediction& prediction, ServedTime time) {
 // The three runs are those with the least hash of what was asked of them:
 // nobody picks the best.
 void ApplyFactors(const std::vector<ServedRun>& runs,
+                  const std::vector<model::EngineCosts>& costs,
                   CrossValidation& validation) {
   validation.three_rows = validation.model;
   validation.has_factor.assign(runs.size(), false);
@@ -67,18 +86,30 @@ void ApplyFactors(const std::vector<ServedRun>& runs,
   for (auto& [name, members] : deployments) {
     if (members.size() <= kFactorRuns) continue;
     std::sort(members.begin(), members.end());
+    // As an engine's own factors are: of passes first, then over these.
+    std::vector<RunPrediction> predictions;
+    for (const auto& [order, run] : members) {
+      predictions.push_back(validation.model[run]);
+    }
     for (const ServedTime time : {ServedTime::kTpot, ServedTime::kTtft}) {
       std::vector<double> ratios;
       for (size_t k = 0; k < kFactorRuns; ++k) {
+        const double measured = Measured(runs[members[k].second], time);
+        if (measured > 0) ratios.push_back(measured / Of(predictions[k], time));
+      }
+      const double factor = model::OwnFactorOf(std::move(ratios));
+      for (size_t k = 0; k < members.size(); ++k) {
         const size_t run = members[k].second;
-        ratios.push_back(Measured(runs[run], time) /
-                         Of(validation.model[run], time));
+        if (time == ServedTime::kTpot) {
+          predictions[k] = PredictRun(runs[run], Scaled(costs[run], factor));
+        } else {
+          predictions[k].ttft_ms *= factor;
+        }
       }
-      const double factor = FactorOf(ratios);
-      for (size_t k = kFactorRuns; k < members.size(); ++k) {
-        Of(validation.three_rows[members[k].second], time) *= factor;
-        validation.has_factor[members[k].second] = true;
-      }
+    }
+    for (size_t k = kFactorRuns; k < members.size(); ++k) {
+      validation.three_rows[members[k].second] = predictions[k];
+      validation.has_factor[members[k].second] = true;
     }
   }
 }
@@ -104,16 +135,6 @@ RunPrediction PredictRun(const ServedRun& run,
           model::ToMilliseconds(*times.values.time_to_first_token)};
 }
 
-double FactorOf(std::vector<double> ratios) {
-  if (ratios.empty()) return 1;
-  std::sort(ratios.begin(), ratios.end());
-  const size_t half = ratios.size() / 2;
-  const double median = ratios.size() % 2 == 1
-                            ? ratios[half]
-                            : (ratios[half - 1] + ratios[half]) / 2;
-  return std::clamp(median, kLeastFactor, kMostFactor);
-}
-
 absl::StatusOr<CrossValidation> CrossValidate(
     const std::vector<ServedRun>& runs, const LinearFitOptions& options) {
   CrossValidation validation;
@@ -126,7 +147,7 @@ absl::StatusOr<CrossValidation> CrossValidate(
         PredictRun(run, UnfittedCosts(run.row->engine)));
     validation.in_sample.push_back(PredictRun(run, all.CostsOf(run)));
   }
-  ASSIGN_OR_RETURN(validation.configuration,
+  ASSIGN_OR_RETURN(const std::vector<model::EngineCosts> of_configurations,
                    LeaveOut(
                        runs,
                        [](const ServedRun& run) {
@@ -134,16 +155,19 @@ absl::StatusOr<CrossValidation> CrossValidate(
                                                     kConfigurationFolds));
                        },
                        options));
+  validation.configuration = PredictRuns(runs, of_configurations);
   ASSIGN_OR_RETURN(
-      validation.model,
+      const std::vector<model::EngineCosts> of_models,
       LeaveOut(
           runs, [](const ServedRun& run) { return ModelFamily(*run.row); },
           options));
+  validation.model = PredictRuns(runs, of_models);
   ASSIGN_OR_RETURN(
-      validation.device,
+      const std::vector<model::EngineCosts> of_devices,
       LeaveOut(
           runs, [](const ServedRun& run) { return run.row->device; }, options));
-  ApplyFactors(runs, validation);
+  validation.device = PredictRuns(runs, of_devices);
+  ApplyFactors(runs, of_models, validation);
   return validation;
 }
 

@@ -27,7 +27,8 @@ struct CrossValidation {
                                              // configurations, by hash;
   std::vector<RunPrediction> model;          // the model family;
   std::vector<RunPrediction> device;         // the device.
-  // `model`, times a factor from three runs of the deployment (ThreeRows).
+  // `model`, with the deployment's own factors (model::OwnFactors) from three
+  // of its runs.
   std::vector<RunPrediction> three_rows;
   // Of runs with a factor that did not make it; where false, three_rows is
   // model.
@@ -36,11 +37,6 @@ struct CrossValidation {
 absl::StatusOr<CrossValidation> CrossValidate(
     const std::vector<ServedRun>& runs, const LinearFitOptions& options);
 
-// The median of measured over predicted of a few runs, clamped to 0.5 to 2: a
-// deployment's own factor. 1 without any.
-double FactorOf(std::vector<double> ratios);
-inline constexpr double kLeastFactor = 0.5;
-inline constexpr double kMostFactor = 2;
 inline constexpr size_t kFactorRuns = 3;
 
 enum class ServedTime { kTpot, kTtft };

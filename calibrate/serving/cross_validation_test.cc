@@ -19,15 +19,6 @@
 namespace mansard::calibrate {
 namespace {
 
-TEST(ThreeRows, FactorIsAClampedMedian) {
-  EXPECT_EQ(FactorOf({}), 1);
-  EXPECT_EQ(FactorOf({1.2}), 1.2);
-  EXPECT_EQ(FactorOf({1.1, 9, 1.3}), 1.3);
-  EXPECT_DOUBLE_EQ(FactorOf({1.1, 1.3}), 1.2);
-  EXPECT_EQ(FactorOf({5, 6, 7}), 2);
-  EXPECT_EQ(FactorOf({0.1, 0.2, 0.3}), 0.5);
-}
-
 // A fixed number of clients, each of which sends its next request when it has
 // the last token of the one before. A prompt takes one pass, first come, first
 // served, and is computed beside the decodes.

@@ -32,6 +32,10 @@ FirstTokenParts FirstTokenOf(const ServedForm& form, double batch,
       constants.request + form.input_tokens * constants.input_token +
       (form.prompt_passes * form.layers) * constants.prompt_layer +
       concurrency * constants.concurrent_request;
+  for (Seconds* part : {&parts.prompt, &parts.wait, &parts.queue, &parts.burst,
+                        &parts.decode_passes, &parts.constants}) {
+    *part = form.first_token_factor * *part;
+  }
   return parts;
 }
 

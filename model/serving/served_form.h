@@ -51,6 +51,7 @@ struct ServedForm {
   double prompts_a_pass = 0;  // That fit into one whole.
   double layers = 0;
   double burst_share = 0;
+  double first_token_factor = 1;  // A deployment's own, of all of TTFT.
 };
 
 // They sum to the time to first token.

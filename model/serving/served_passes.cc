@@ -134,6 +134,7 @@ ServedForm ServedPasses::FormOf(double tokens_per_pass) const {
   const ServingEngine& engine = batches_.engine();
   ServedForm form;
   form.constants = engine.constants();
+  form.first_token_factor = engine.factors().first_token;
   form.scheduling = engine.scheduling();
   form.role = engine.role();
   form.input_tokens = static_cast<double>(shape_.input_tokens);

@@ -22,8 +22,9 @@ EngineLimits CurveLimits(const ServingLimits& limits, const Target& target) {
 
 }  // namespace
 
-std::unique_ptr<const ServingEngine> ServingEngine::Resolve(
-    const Target& target, const ServingSpec& spec, Violations& violations) {
+std::unique_ptr<ServingEngine> ServingEngine::Resolve(const Target& target,
+                                                      const ServingSpec& spec,
+                                                      Violations& violations) {
   const size_t before = violations.all().size();
   const EngineMemory memory = target.view().stack.spec().memory.value_or(
       DefaultEngineMemory(target.view().device));
@@ -56,9 +57,9 @@ StepPrediction ServingEngine::Step(const ForwardPass& pass,
   const StepAnswer answer = engine_.StepTime(pass, timer);
   const StepRatios ratios = ratios_.At(pass);
   StepPrediction step;
-  step.time = answer.time;
-  step.p10 = Min(answer.time, ratios.p10 * answer.time);
-  step.p90 = Max(answer.time, ratios.p90 * answer.time);
+  step.time = factors_.step * answer.time;
+  step.p10 = Min(step.time, ratios.p10 * step.time);
+  step.p90 = Max(step.time, ratios.p90 * step.time);
   step.bound = ratios.bound;
   step.tier = ratios.tier;
   step.extrapolated = ratios.extrapolated;

@@ -60,6 +60,14 @@ enum class BatchLimit {
 };
 absl::string_view BatchLimitName(BatchLimit limit);
 
+// Of one deployment: what it takes over what is predicted for any like it.
+struct OwnFactors {
+  double step = 1;         // Of all passes.
+  double first_token = 1;  // Of times to the first token, over the passes'.
+
+  bool operator==(const OwnFactors&) const = default;
+};
+
 struct ServingSpec {
   ServingLimits limits = {};
   // Empty: as the stack's engine does.

@@ -48,6 +48,14 @@ void Resolve(const EngineEntry& entry, v1::Resolution& resolution) {
   resolution = entry.proto.resolution();
 }
 
+// Of an answer without a resolution.
+template <class Answer>
+void ShowFactors(const EngineEntry& entry, Answer& answer) {
+  const v1::Resolution& resolution = entry.proto.resolution();
+  if (!resolution.has_observed_factors()) return;
+  *answer.mutable_observed_factors() = resolution.observed_factors();
+}
+
 }  // namespace
 
 absl::Status RecommendBatchSize(CallContext& call,
@@ -96,6 +104,7 @@ absl::Status PredictLatencies(CallContext& call,
             ToProto(*answer, *row.mutable_prediction());
           }
         });
+    if (entry.ok()) ShowFactors(**entry, *row.mutable_prediction());
     if (!entry.ok()) *row.mutable_error() = ToRpcStatus(entry.status());
   }
   return absl::OkStatus();
@@ -114,6 +123,27 @@ absl::Status FindEngineCapacity(CallContext& call,
                      model::FindCapacity(engine, FromProto(request, violations),
                                          timer, violations);
                  if (answer.has_value()) ToProto(*answer, response);
+               }));
+  Resolve(*entry, *response.mutable_resolution());
+  return absl::OkStatus();
+}
+
+absl::Status EstimateServedLoad(CallContext& call,
+                                const v1::EstimateServedLoadRequest& request,
+                                v1::EstimateServedLoadResponse& response) {
+  model::StepTimer timer;
+  ASSIGN_OR_RETURN(
+      const EngineEntry* entry,
+      EngineOf(call, request.engine(),
+               [&](const model::ServingEngine& engine,
+                   model::Violations& violations) {
+                 const model::ServedLoad load = FromProto(request);
+                 const std::optional<model::ServedAnswer> answer =
+                     model::EstimateServedLoad(engine, load, timer, violations);
+                 if (!answer.has_value()) return;
+                 ToProto(*answer,
+                         model::IntervalsOf(engine, load, *answer, timer),
+                         response);
                }));
   Resolve(*entry, *response.mutable_resolution());
   return absl::OkStatus();
@@ -165,6 +195,7 @@ void PredictStep(CallContext& call, StepStream& stream,
         (*entry)->engine->Step(*pass, stream.timer);
     ToProto(step, *response.mutable_step()->mutable_step_time());
     response.mutable_step()->set_bound(BoundToProto(step.bound));
+    ShowFactors(**entry, *response.mutable_step());
   }
 }
 
