@@ -57,7 +57,7 @@ TEST(OwnFactor, IsTheMedianWithinLimits) {
   EXPECT_EQ(OwnFactorOf({}), 1);
   EXPECT_EQ(OwnFactorOf({1.3}), 1.3);
   EXPECT_EQ(OwnFactorOf({1.2, 9, 1.1}), 1.2);
-  EXPECT_EQ(OwnFactorOf({1.2, 1.4}), 1.3);
+  EXPECT_DOUBLE_EQ(OwnFactorOf({1.2, 1.4}), 1.3);
   EXPECT_EQ(OwnFactorOf({0.1}), 0.5);
   EXPECT_EQ(OwnFactorOf({7, 8, 9}), 2);
 }
