@@ -20,6 +20,7 @@ readonly build_packages=(
   libnlopt-cxx-dev
   libprotobuf-dev
   libsqlite3-dev
+  libyaml-dev
   ninja-build
   pkg-config
   prometheus-cpp-dev

@@ -24,7 +24,8 @@ Client::Client(std::shared_ptr<grpc::Channel> channel, absl::Duration timeout)
       estimation_(v1::EstimationService::NewStub(channel_)),
       catalog_(v1::CatalogService::NewStub(channel_)),
       planning_(v1::PlanningService::NewStub(channel_)),
-      calibration_(v1::CalibrationService::NewStub(channel_)) {}
+      calibration_(v1::CalibrationService::NewStub(channel_)),
+      scheduling_(v1::SchedulingService::NewStub(channel_)) {}
 
 std::unique_ptr<grpc::ClientContext> Client::NewContext() const {
   auto context = std::make_unique<grpc::ClientContext>();

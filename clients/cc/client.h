@@ -12,6 +12,7 @@
 #include "mansard/v1/catalog_service.grpc.pb.h"
 #include "mansard/v1/estimation_service.grpc.pb.h"
 #include "mansard/v1/planning_service.grpc.pb.h"
+#include "mansard/v1/scheduling_service.grpc.pb.h"
 
 namespace mansard::client {
 
@@ -32,6 +33,7 @@ class Client {
   v1::CatalogService::Stub& catalog() const { return *catalog_; }
   v1::PlanningService::Stub& planning() const { return *planning_; }
   v1::CalibrationService::Stub& calibration() const { return *calibration_; }
+  v1::SchedulingService::Stub& scheduling() const { return *scheduling_; }
   const std::shared_ptr<grpc::Channel>& channel() const { return channel_; }
 
  private:
@@ -41,6 +43,7 @@ class Client {
   std::unique_ptr<v1::CatalogService::Stub> catalog_;
   std::unique_ptr<v1::PlanningService::Stub> planning_;
   std::unique_ptr<v1::CalibrationService::Stub> calibration_;
+  std::unique_ptr<v1::SchedulingService::Stub> scheduling_;
 };
 
 }  // namespace mansard::client

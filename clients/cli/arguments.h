@@ -21,6 +21,7 @@ enum class Command {
   kKernelElementwise,
   kRoofline,
   kKv,
+  kBatch,
   kModelImport,
   kModelList,
   kModelGet,
@@ -38,6 +39,10 @@ enum class Command {
   kEngineApply,
   kEngineDelete,
   kEngineDiff,
+  kEngineImport,
+  kEnginePredict,
+  kEngineCapacity,
+  kEngineLatencyModel,
   kCalibrationList,
   kCalibrationGet,
   kCalibrationApply,
@@ -182,6 +187,47 @@ struct CatalogFlags {
   std::string role = "";
 };
 
+// What is asked of an engine that serves. Ratios and times as typed:
+// serving_request.h reads them.
+struct ServingFlags {
+  // Of `batch`: "4096", or "1024=3,8192=1".
+  std::string context = "";
+  std::optional<int64_t> kv_budget = std::nullopt;
+  std::optional<int64_t> prefill_tokens = std::nullopt;
+  std::optional<int64_t> draft_tokens = std::nullopt;
+  std::string acceptance = "";
+  // Requests.
+  std::optional<int64_t> input = std::nullopt;
+  std::optional<int64_t> output = std::nullopt;
+  std::string prefix_hit = "";
+  std::string accepted = "";
+  // Targets.
+  std::string ttft = "";
+  std::string tpot = "";
+  std::string itl = "";
+  std::string e2e = "";
+  // Of `predict`: the engine's state.
+  std::optional<int64_t> running = std::nullopt;
+  std::optional<int64_t> waiting = std::nullopt;
+  std::optional<int64_t> prefill_in_flight = std::nullopt;
+  std::optional<int64_t> decode_in_flight = std::nullopt;
+  std::optional<int64_t> generated = std::nullopt;
+  std::string kv_usage = "";
+  std::string queries = "";
+  // Of `capacity` and `latency-model`.
+  std::string objective = "";
+  std::optional<int64_t> max_batch = std::nullopt;
+};
+
+// Of `engine import`.
+struct ImportFlags {
+  std::string vllm = "";
+  std::string sglang = "";
+  std::string trtllm = "";
+  std::string apply = "";  // The engine's id; empty: it is shown alone.
+  bool strict = false;
+};
+
 struct Arguments {
   Command command = Command::kHelp;
   // "host:port", or empty: the embedded engine.
@@ -196,6 +242,8 @@ struct Arguments {
   KvFlags kv;
   CatalogFlags catalog;
   ValidateFlags validate;
+  ServingFlags serving;
+  ImportFlags import;
   // Roofline: whose bytes the intensities count.
   std::string level;
   // The id or file that the command is about.

@@ -113,6 +113,7 @@ CommandTree::CommandTree() : root_(help::kRoot) {
   AddKernels();
   AddRoofline();
   AddKv();
+  AddBatch();
   AddModelAndHardware();
   AddEngine();
   AddCalibration();
@@ -165,18 +166,6 @@ void CommandTree::AddGlobalFlags() {
                 "Exit 4 if the model does not fit")
       ->group(group);
 }
-
-namespace {
-
-CLI::Option* AddText(CLI::App* app, const char* name, std::string& value,
-                     const char* description, const char* type,
-                     const char* group) {
-  return app->add_option(name, value, description)
-      ->type_name(type)
-      ->group(group);
-}
-
-}  // namespace
 
 void CommandTree::AddHardwareFlags(CLI::App* app) {
   EstimateFlags& flags = arguments_.estimate;
@@ -429,10 +418,29 @@ void CommandTree::AddDiff(CLI::App* parent, const std::string& noun,
   AddLeaf(app, command, false);
 }
 
+void CommandTree::AddDeployment(CLI::App* app) {
+  AddModel(app);
+  AddLayoutAndFormats(app);
+  AddUnfused(app, "Kernels");
+  AddStepChoices(app, "Kernels");
+  const char* limits = "Limits (default: the kernel stack's own)";
+  AddCounts(app, LimitFlags(), limits);
+  AddText(app, "--memory-utilization", raw_.memory_utilization,
+          "Share of device memory that the engine uses, above 0, at most 1",
+          "RATIO", limits);
+  CatalogFlags& flags = arguments_.catalog;
+  const char* group = "What it does";
+  AddText(app, "--scheduling", flags.scheduling,
+          "mixed (default): prompts' chunks join decodes; prefill-first",
+          "KIND", group);
+  AddText(app, "--role", flags.role, "aggregated (default), prefill or decode",
+          "ROLE", group);
+}
+
 void CommandTree::AddEngine() {
   CLI::App* engine = AddCommand(
       &root_, "engine",
-      "Engines (deployments): list, get, create, apply, delete, diff", "");
+      "Engines (deployments): list, get, create, import, predict, ...", "");
   AddLeaf(AddCommand(engine, "list", "The engines in the catalog", ""),
           Command::kEngineList, false);
   AddGet(engine, "engine", Command::kEngineGet, help::kEngineGetFooter);
@@ -440,30 +448,20 @@ void CommandTree::AddEngine() {
                                 help::kEngineCreateFooter);
   create->add_option("ID", arguments_.operand,
                      "Lower-case letters, digits, \"-\", \".\"");
-  AddModel(create);
-  AddLayoutAndFormats(create);
-  AddUnfused(create, "Kernels");
-  AddStepChoices(create, "Kernels");
-  const char* limits = "Limits (default: the kernel stack's own)";
-  AddCounts(create, LimitFlags(), limits);
-  AddText(create, "--memory-utilization", raw_.memory_utilization,
-          "Share of device memory that the engine uses, above 0, at most 1",
-          "RATIO", limits);
+  AddDeployment(create);
   CatalogFlags& flags = arguments_.catalog;
-  const char* group = "What it does";
-  AddText(create, "--scheduling", flags.scheduling,
-          "mixed (default): prompts' chunks join decodes; prefill-first",
-          "KIND", group);
-  AddText(create, "--role", flags.role,
-          "aggregated (default), prefill or decode", "ROLE", group);
   AddText(create, "--display-name", flags.display_name, "For people", "TEXT",
-          group);
+          "What it does");
   create->add_flag("--dry-run", flags.dry_run, "Check alone, store nothing")
       ->group("The change");
   AddLeaf(create, Command::kEngineCreate, false);
   AddApply(engine, Command::kEngineApply, help::kEngineApplyFooter);
   AddDelete(engine, "engine", Command::kEngineDelete);
   AddDiff(engine, "engine", Command::kEngineDiff, help::kEngineDiffFooter);
+  AddEngineImport(engine);
+  AddPredict(engine);
+  AddCapacity(engine);
+  AddLatencyModel(engine);
 }
 
 void CommandTree::AddCalibration() {

@@ -27,6 +27,7 @@ using CountFlag = CountOf<EstimateFlags>;
 using KernelCount = CountOf<KernelFlags>;
 using KvCount = CountOf<KvFlags>;
 using CatalogCount = CountOf<CatalogFlags>;
+using ServingCount = CountOf<ServingFlags>;
 const std::vector<CountFlag>& WorkFlags();
 // Of a model's pass; a kernel has none.
 const std::vector<CountFlag>& DraftFlags();
@@ -38,6 +39,12 @@ const std::vector<KvCount>& KvCounts();
 const std::vector<CountFlag>& OverlapFlags();
 // Of `mansard engine create`.
 const std::vector<CatalogCount>& LimitFlags();
+// Of `mansard batch` and the questions of `mansard engine`.
+const std::vector<ServingCount>& BatchCounts();
+const std::vector<ServingCount>& ShapeCounts();
+const std::vector<ServingCount>& DraftCounts();
+const std::vector<ServingCount>& StateCounts();
+const std::vector<ServingCount>& MaxBatchCounts();
 // A command of `mansard kernel`.
 struct KernelCommand {
   Command command;
@@ -63,6 +70,15 @@ struct RawFlags {
   std::map<std::string, std::string> counts;  // By flag.
   bool version = false;
 };
+
+// A flag of text.
+inline CLI::Option* AddText(CLI::App* app, const char* name, std::string& value,
+                            const char* description, const char* type,
+                            const char* group) {
+  return app->add_option(name, value, description)
+      ->type_name(type)
+      ->group(group);
+}
 
 // A command that runs, not one that only has others below it.
 struct CommandEntry {
@@ -115,6 +131,16 @@ class CommandTree {
   }
   void AddModelAndHardware();
   void AddEngine();
+  // Of a deployment: target, limits, scheduling, role.
+  void AddDeployment(CLI::App* app);
+  void AddBatch();
+  // Below `engine`.
+  void AddEngineImport(CLI::App* engine);
+  void AddPredict(CLI::App* engine);
+  void AddCapacity(CLI::App* engine);
+  void AddLatencyModel(CLI::App* engine);
+  void AddShape(CLI::App* app, const char* group);
+  void AddTargets(CLI::App* app);
   void AddCalibration();
   // Of a resource in the catalog, as `noun` says.
   void AddGet(CLI::App* parent, const std::string& noun, Command command,

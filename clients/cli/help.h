@@ -13,6 +13,7 @@ inline constexpr char kRootFooter[] =
   mansard kernel gemm --m 64 --n 6144 --k 4096 --hardware h100-sxm
   mansard roofline --model llama-3.1-8b --hardware h100-sxm --phase decode --context 4096
   mansard kv --model llama-3.1-8b --hardware h100-sxm --tokens 8192 --from host,rdma
+  mansard batch --model llama-3.1-8b --hardware h100-sxm --context 4096 --itl 20ms
   mansard model import ./my-model/config.json
   mansard hardware get h100-sxm
   mansard validate --measured kernels.csv
@@ -246,6 +247,57 @@ inline constexpr char kEngineDiffFooter[] =
     R"(Examples:
   mansard engine diff prod-a prod-b
   mansard engine diff prod-a prod-a.textproto)";
+
+inline constexpr char kBatchFooter[] =
+    R"(The largest batch that holds the targets, as do all smaller ones, what keeps it from one more, and
+by how much. Without --input-tokens and --output-tokens the times are of one decode pass (--itl),
+and of it over the tokens that a sequence gains (--tpot); with them, of as many requests in flight.
+A target that is no engine of the catalog is asked of this program, also beside --server, whose
+models and hardware it then takes. Examples:
+  mansard batch --engine prod-a --context 4096 --itl 20ms
+  A mix of contexts, and a chunk of a prompt in every pass:
+    mansard batch --engine prod-a --context 1024=3,8192=1 --itl 30ms --prefill-tokens 512
+  Of served load, on a target of one's own:
+    mansard batch --model llama-3.1-70b --hardware h100-sxm --tp 4 --stack vllm-0.24 \
+        --context 2304 --input-tokens 2048 --output-tokens 512 --ttft 5s --tpot 25ms
+  With two drafted tokens, of which 70 % are accepted:
+    mansard batch --engine prod-a --context 4096 --itl 30ms --draft-tokens 2 --acceptance 0.7)";
+
+inline constexpr char kPredictFooter[] =
+    R"(--queries: a table with columns as the fields of LatencyQuery and EngineState are called: engine,
+input_token_count, output_token_count, running_request_count, kv_cache_usage_ratio, ...; ENGINE is
+that of rows without one. Or a PredictLatenciesRequest in JSON. Rows fail alone. Examples:
+  mansard engine predict prod-a --input-tokens 2048 --output-tokens 256 --running 64 \
+      --kv-usage 0.4
+  mansard engine predict prod-a --input-tokens 2048 --output-tokens 256 --waiting 3 \
+      --prefill-in-flight 12000 --ttft 500ms --tpot 25ms
+  mansard engine predict --queries endpoints.csv -o csv)";
+
+inline constexpr char kCapacityFooter[] =
+    R"(At a steady state, with as many requests kept in flight as are best. Examples:
+  mansard engine capacity prod-a --input-tokens 2048 --output-tokens 256 --ttft 500ms --itl 25ms
+  mansard engine capacity prod-a --input-tokens 2048 --output-tokens 256 --prefix-hit 0.5 \
+      --objective latency)";
+
+inline constexpr char kLatencyModelFooter[] =
+    R"(What autoscalers take: a decode pass takes alpha + beta x batch, the prompts of a batch
+gamma + delta x tokens x batch, of the tokens that are computed. Fitted to all batches by relative
+error. Example:
+  mansard engine latency-model prod-a --input-tokens 2048 --output-tokens 256 --max-batch 64)";
+
+inline constexpr char kEngineImportFooter[] =
+    R"(Each flag is part of the engine, or its default is (of vLLM 0.24, SGLang 0.5.14, TensorRT-LLM 1.3),
+or belongs to questions about it, or changes times in ways that are not modelled, or none, or is
+unknown. Names of the Hugging Face hub are matched to models of the catalog; --model names another.
+The stack is the engine's newest on the hardware. Limits of one data rank count for all of them.
+-o textproto prints the file that `engine apply` reads. Examples:
+  mansard engine import --hardware h100-sxm --vllm-args "vllm serve \
+      meta-llama/Llama-3.1-70B-Instruct --tensor-parallel-size 8 --max-num-seqs 256"
+  mansard engine import --hardware h200-sxm --apply prod-b \
+      --sglang-args "python -m sglang.launch_server --model deepseek-ai/DeepSeek-V3 --tp 8 --dp 8 \
+      --enable-dp-attention"
+  mansard engine import --hardware b200-sxm \
+      --trtllm-args "trtllm-serve deepseek-ai/DeepSeek-R1 --tp_size 8 --config options.yaml")";
 
 inline constexpr char kCalibrationApplyFooter[] =
     R"(The stack takes the place of the hardware's stack with its id, or comes last. Example:

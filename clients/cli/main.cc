@@ -41,6 +41,16 @@ absl::StatusOr<Answer> Run(const Session& session, const Arguments& arguments,
       return RunRoofline(session, arguments, style);
     case Command::kKv:
       return RunKv(session, arguments, style);
+    case Command::kBatch:
+      return RunBatch(session, arguments, style);
+    case Command::kEnginePredict:
+      return RunEnginePredict(session, arguments, style);
+    case Command::kEngineCapacity:
+      return RunEngineCapacity(session, arguments, style);
+    case Command::kEngineLatencyModel:
+      return RunEngineLatencyModel(session, arguments, style);
+    case Command::kEngineImport:
+      return RunEngineImport(session, arguments, style);
     case Command::kModelImport:
       return RunModelImport(session, arguments, style);
     case Command::kModelList:
@@ -82,15 +92,19 @@ absl::StatusOr<Answer> Run(const Session& session, const Arguments& arguments,
   return Answer();
 }
 
-bool ChangesCatalog(Command command) {
+bool ChangesCatalog(const Arguments& arguments) {
+  if (arguments.catalog.dry_run) return false;
+  if (arguments.command == Command::kEngineImport) {
+    return !arguments.import.apply.empty();
+  }
   constexpr Command kChanging[] = {
       Command::kModelApply,       Command::kModelDelete,
       Command::kHardwareApply,    Command::kHardwareDelete,
       Command::kEngineCreate,     Command::kEngineApply,
       Command::kEngineDelete,     Command::kCalibrationApply,
       Command::kCalibrationDelete};
-  return std::find(std::begin(kChanging), std::end(kChanging), command) !=
-         std::end(kChanging);
+  return std::find(std::begin(kChanging), std::end(kChanging),
+                   arguments.command) != std::end(kChanging);
 }
 
 // Where the embedded engine's catalog is kept. Empty: nowhere.
@@ -107,22 +121,40 @@ std::string StateDirectory() {
   return home.empty() ? "" : home + "/.local/state/mansard";
 }
 
+absl::Status NoStart(const absl::Status& status) {
+  return Failed(
+      absl::StrCat("The embedded engine does not start: ", status.message()));
+}
+
+// The command, or what it is about a target that is no engine of a catalog:
+// that is asked of an engine of this process, whose catalog ends with it.
+absl::StatusOr<Answer> RunAsked(const Session& session,
+                                const Arguments& arguments,
+                                const Style& style) {
+  if (arguments.command != Command::kBatch ||
+      !arguments.estimate.engine.empty()) {
+    return Run(session, arguments, style);
+  }
+  const absl::StatusOr<std::unique_ptr<LocalEngine>> scratch =
+      LocalEngine::Start("", /*may_change=*/true);
+  if (!scratch.ok()) return NoStart(scratch.status());
+  return RunBatchOfTarget(session,
+                          Session((*scratch)->Channel(), "", arguments.timeout),
+                          arguments, style);
+}
+
 absl::StatusOr<Answer> RunWithSession(const Arguments& arguments,
                                       const Style& style) {
   if (!arguments.server.empty()) {
-    return Run(Session(client::Connect(arguments.server), arguments.server,
-                       arguments.timeout),
-               arguments, style);
+    return RunAsked(Session(client::Connect(arguments.server), arguments.server,
+                            arguments.timeout),
+                    arguments, style);
   }
-  absl::StatusOr<std::unique_ptr<LocalEngine>> engine =
-      LocalEngine::Start(StateDirectory(), ChangesCatalog(arguments.command) &&
-                                               !arguments.catalog.dry_run);
-  if (!engine.ok()) {
-    return Failed(absl::StrCat("The embedded engine does not start: ",
-                               engine.status().message()));
-  }
-  return Run(Session((*engine)->Channel(), "", arguments.timeout), arguments,
-             style);
+  const absl::StatusOr<std::unique_ptr<LocalEngine>> engine =
+      LocalEngine::Start(StateDirectory(), ChangesCatalog(arguments));
+  if (!engine.ok()) return NoStart(engine.status());
+  return RunAsked(Session((*engine)->Channel(), "", arguments.timeout),
+                  arguments, style);
 }
 
 // False where standard output does not take the text, such as a full disk.

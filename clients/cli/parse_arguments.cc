@@ -13,7 +13,7 @@
 #include "absl/strings/str_split.h"
 #include "clients/cli/command_status.h"
 #include "clients/cli/command_tree.h"
-#include "clients/cli/suggest.h"
+#include "clients/cli/read_flags.h"
 
 namespace mansard::cli {
 namespace {
@@ -41,23 +41,6 @@ std::vector<std::string> FlagWords(const CLI::App& app) {
   return words;
 }
 
-std::string FullName(const CLI::App& app) {
-  return app.get_parent() == nullptr
-             ? app.get_name()
-             : absl::StrCat(FullName(*app.get_parent()), " ", app.get_name());
-}
-
-std::string DidYouMean(absl::string_view word,
-                       const std::vector<std::string>& known) {
-  const std::string closest = ClosestWord(word, known);
-  return closest.empty() ? closest
-                         : absl::StrCat(" (did you mean \"", closest, "\"?)");
-}
-
-std::string HelpHint(const CLI::App& app) {
-  return absl::StrCat(FullName(app), " --help has examples");
-}
-
 // The first word that no command knows; OK when there is none.
 absl::Status UnknownWord(CommandTree& tree) {
   const std::vector<std::string> extras = tree.root().remaining(true);
@@ -81,53 +64,6 @@ absl::Status UnknownWord(CommandTree& tree) {
                                  "\"; allowed: ", absl::StrJoin(commands, ", "),
                                  DidYouMean(word, commands)),
                     HelpHint(app));
-}
-
-// Where `value` stands in `allowed`.
-absl::StatusOr<size_t> Choice(absl::string_view flag, absl::string_view value,
-                              const std::vector<std::string>& allowed) {
-  for (size_t i = 0; i < allowed.size(); ++i) {
-    if (allowed[i] == value) return i;
-  }
-  return UsageError(absl::StrCat(flag, " is \"", value,
-                                 "\"; allowed: ", absl::StrJoin(allowed, ", "),
-                                 DidYouMean(value, allowed)));
-}
-
-template <class Flags>
-absl::Status ReadCounts(CommandTree& tree,
-                        const std::vector<CountOf<Flags>>& flags,
-                        Flags* values) {
-  for (const CountOf<Flags>& flag : flags) {
-    if (tree.Deepest().get_option(flag.name)->empty()) continue;
-    const std::string& text = tree.raw().counts.at(flag.name);
-    int64_t value = 0;
-    if (!absl::SimpleAtoi(text, &value) || value > flag.maximum ||
-        value < -flag.maximum - 1) {
-      return UsageError(absl::StrCat(flag.name, " is \"", text,
-                                     "\"; allowed: a whole number, at most ",
-                                     flag.maximum));
-    }
-    if (value == 0 && flag.zero_is_default) {
-      return UsageError(
-          absl::StrCat(flag.name, " is \"", text, "\"; allowed: 1 or more"));
-    }
-    values->*flag.member = value;
-  }
-  return absl::OkStatus();
-}
-
-absl::Status ReadRatio(CommandTree& tree, const char* flag,
-                       const std::string& text, std::optional<double>* value,
-                       const char* allowed = "a number, 0 to 1") {
-  if (tree.Deepest().get_option(flag)->empty()) return absl::OkStatus();
-  double ratio = 0;
-  if (!absl::SimpleAtod(text, &ratio) || !std::isfinite(ratio)) {
-    return UsageError(
-        absl::StrCat(flag, " is \"", text, "\"; allowed: ", allowed));
-  }
-  *value = ratio;
-  return absl::OkStatus();
 }
 
 absl::Status ReadKernel(CommandTree& tree, const KernelCommand& kernel,
@@ -202,31 +138,6 @@ absl::Status ReadKv(CommandTree& tree, Arguments* arguments) {
   const absl::Status status = ReadCounts(tree, KvCounts(), &arguments->kv);
   if (!status.ok()) return status;
   return ReadCounts(tree, LayoutFlags(), &arguments->estimate);
-}
-
-absl::Status ReadEngine(CommandTree& tree, Arguments* arguments) {
-  EstimateFlags* const estimate = &arguments->estimate;
-  const std::pair<const char*, const std::string*> required[] = {
-      {"--model", &estimate->model}, {"--hardware", &estimate->hardware}};
-  for (const auto& [name, value] : required) {
-    if (value->empty()) {
-      return UsageError(absl::StrCat(name, " is missing"),
-                        HelpHint(tree.Deepest()));
-    }
-  }
-  absl::Status status =
-      ReadRatio(tree, "--overlap-efficiency", tree.raw().overlap_efficiency,
-                &estimate->overlap_efficiency);
-  if (status.ok()) {
-    status =
-        ReadRatio(tree, "--memory-utilization", tree.raw().memory_utilization,
-                  &arguments->catalog.memory_utilization);
-  }
-  for (const auto* flags : {&LayoutFlags(), &OverlapFlags()}) {
-    if (status.ok()) status = ReadCounts(tree, *flags, estimate);
-  }
-  if (!status.ok()) return status;
-  return ReadCounts(tree, LimitFlags(), &arguments->catalog);
 }
 
 bool NeedsFile(Command command) {
@@ -349,9 +260,7 @@ absl::StatusOr<Arguments> Read(CommandTree& tree) {
     if (status.ok() && leaf.command == Command::kKv) {
       status = ReadKv(tree, &arguments);
     }
-    if (status.ok() && leaf.command == Command::kEngineCreate) {
-      status = ReadEngine(tree, &arguments);
-    }
+    if (status.ok()) status = ReadServing(tree, leaf.command, &arguments);
     if (status.ok() && NeedsFile(leaf.command) &&
         arguments.catalog.file.empty()) {
       status = UsageError("-f is missing", HelpHint(app));

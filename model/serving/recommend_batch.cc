@@ -128,6 +128,7 @@ class Recommendation {
     }
     answer.limit = BatchLimit::kSlo;
     answer.broken_target = TightestMargin(question_.slo, values)->target;
+    answer.next_batch_time = values[*answer.broken_target];
   }
 
   void Describe(BatchAnswer& answer) const {

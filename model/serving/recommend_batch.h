@@ -17,7 +17,8 @@ struct BatchAnswer {
   int64_t batch = 0;
   // What one sequence more would break; of several the first in this order.
   BatchLimit limit = BatchLimit::kEngine;
-  std::optional<SloTarget> broken_target;  // With kSlo.
+  std::optional<SloTarget> broken_target;  // With kSlo,
+  std::optional<Seconds> next_batch_time;  // and what it takes then, if known.
   // At that batch; of one sequence where the batch is 0.
   StepPrediction step;
   SloValues values;

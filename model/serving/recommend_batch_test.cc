@@ -83,10 +83,12 @@ TEST(RecommendBatch, SaysWhatLimits) {
   // The time of one sequence stands beside the reason.
   EXPECT_GT(answer.step.time, Milliseconds(1));
   EXPECT_LT(answer.headroom->headroom, Seconds::Zero());
+  EXPECT_EQ(answer.next_batch_time, answer.step.time);
 
   question.slo.inter_token_latency = Milliseconds(10);
   answer = Recommend(*engine, question);
   EXPECT_GT(answer.batch, 0);
+  EXPECT_GT(answer.next_batch_time, Milliseconds(10));
   EXPECT_NEAR(answer.headroom->headroom.value() + answer.step.time.value(), .01,
               1e-15);
   EXPECT_NEAR(answer.output_tokens_per_second,

@@ -111,9 +111,13 @@ std::string ReasonOf(const model::BatchAnswer& answer,
   switch (answer.limit) {
     case model::BatchLimit::kSlo: {
       if (!answer.broken_target.has_value()) return "";
-      return absl::StrFormat("%d would break %s of %g s", next,
-                             model::SloTargetField(*answer.broken_target),
-                             question.slo[*answer.broken_target]->value());
+      const std::string broken =
+          absl::StrFormat("%d would break %s of %g s", next,
+                          model::SloTargetField(*answer.broken_target),
+                          question.slo[*answer.broken_target]->value());
+      if (!answer.next_batch_time.has_value()) return broken;
+      return absl::StrFormat("%s: %.4g s", broken,
+                             answer.next_batch_time->value());
     }
     case model::BatchLimit::kKvBudget:
       if (question.free_kv_tokens.has_value()) {
@@ -305,6 +309,13 @@ void ToProto(const model::BatchAnswer& answer,
   proto.set_output_tokens_per_second(answer.output_tokens_per_second);
   proto.set_bound(BoundToProto(answer.step.bound));
   proto.set_tokens_per_pass_count(answer.tokens_per_pass);
+  if (answer.broken_target.has_value()) {
+    proto.set_broken_target(
+        std::string(model::SloTargetField(*answer.broken_target)));
+  }
+  if (answer.next_batch_time.has_value()) {
+    proto.set_next_batch_seconds(answer.next_batch_time->value());
+  }
   const model::SloValues& values = answer.values;
   if (values.time_to_first_token.has_value()) {
     proto.set_time_to_first_token_seconds(values.time_to_first_token->value());

@@ -102,6 +102,9 @@ class HelpTest(CliTest):
         (), ("estimate",), ("model",), ("model", "list"), ("model", "get"),
         ("model", "import"), ("hardware",), ("hardware", "list"),
         ("hardware", "get"), ("status",), ("validate",), ("version",),
+        ("batch",), ("engine",), ("engine", "create"), ("engine", "import"),
+        ("engine", "predict"), ("engine", "capacity"),
+        ("engine", "latency-model"),
     )
 
     def test_every_command_has_help_that_fits(self):
@@ -115,7 +118,8 @@ class HelpTest(CliTest):
     def test_examples(self):
         for words in self.COMMANDS:
             if words in ((), ("estimate",), ("model", "import"), ("status",),
-                         ("validate",)):
+                         ("validate",), ("batch",), ("engine", "import"),
+                         ("engine", "predict"), ("engine", "capacity")):
                 self.assertIn("Examples:", self.succeed(*words, "--help").out)
 
     def test_no_words_is_help(self):

@@ -21,6 +21,27 @@ absl::StatusOr<Answer> RunRoofline(const Session& session,
                                    const Style& style);
 absl::StatusOr<Answer> RunKv(const Session& session, const Arguments& arguments,
                              const Style& style);
+// Of an engine that `asked` has in its catalog.
+absl::StatusOr<Answer> RunBatch(const Session& asked,
+                                const Arguments& arguments, const Style& style);
+// Of a target: model and hardware are `catalog`'s or files, and go to `asked`,
+// whose catalog ends with this command.
+absl::StatusOr<Answer> RunBatchOfTarget(const Session& catalog,
+                                        const Session& asked,
+                                        const Arguments& arguments,
+                                        const Style& style);
+absl::StatusOr<Answer> RunEnginePredict(const Session& session,
+                                        const Arguments& arguments,
+                                        const Style& style);
+absl::StatusOr<Answer> RunEngineCapacity(const Session& session,
+                                         const Arguments& arguments,
+                                         const Style& style);
+absl::StatusOr<Answer> RunEngineLatencyModel(const Session& session,
+                                             const Arguments& arguments,
+                                             const Style& style);
+absl::StatusOr<Answer> RunEngineImport(const Session& session,
+                                       const Arguments& arguments,
+                                       const Style& style);
 absl::StatusOr<Answer> RunModelImport(const Session& session,
                                       const Arguments& arguments,
                                       const Style& style);

@@ -1,13 +1,11 @@
 // `mansard engine list|get|create`, `mansard calibration list|get|apply`.
 #include <string>
+#include <utility>
 
-#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/strip.h"
 #include "clients/cli/commands/commands.h"
-#include "clients/cli/commands/estimate_request.h"
+#include "clients/cli/commands/engine_request.h"
 #include "clients/cli/commands/resources.h"
-#include "clients/cli/input.h"
 #include "clients/cli/output/engine_text.h"
 #include "clients/cli/output/proto_text.h"
 
@@ -19,66 +17,6 @@ absl::StatusOr<Answer> JsonAnswer(const Proto& proto) {
   absl::StatusOr<std::string> json = JsonText(proto);
   if (!json.ok()) return json.status();
   return Answer{.out = *std::move(json)};
-}
-
-absl::Status TakeWords(const CatalogFlags& flags, v1::Engine* engine) {
-  if (flags.scheduling == "mixed") {
-    engine->set_scheduling(v1::Engine::SCHEDULING_MIXED);
-  } else if (flags.scheduling == "prefill-first") {
-    engine->set_scheduling(v1::Engine::SCHEDULING_PREFILL_FIRST);
-  } else if (!flags.scheduling.empty()) {
-    return UsageError(absl::StrCat("--scheduling is \"", flags.scheduling,
-                                   "\"; allowed: mixed, prefill-first"));
-  }
-  if (flags.role == "aggregated") {
-    engine->set_role(v1::Engine::ROLE_AGGREGATED);
-  } else if (flags.role == "prefill") {
-    engine->set_role(v1::Engine::ROLE_PREFILL);
-  } else if (flags.role == "decode") {
-    engine->set_role(v1::Engine::ROLE_DECODE);
-  } else if (!flags.role.empty()) {
-    return UsageError(absl::StrCat("--role is \"", flags.role,
-                                   "\"; allowed: aggregated, prefill, decode"));
-  }
-  return absl::OkStatus();
-}
-
-void TakeLimits(const CatalogFlags& flags, v1::EngineLimits* limits) {
-  const auto narrow = [](const std::optional<int64_t>& count) {
-    return static_cast<int32_t>(count.value_or(0));
-  };
-  limits->set_max_batched_token_count(narrow(flags.max_batched_tokens));
-  limits->set_max_sequence_count(narrow(flags.max_sequences));
-  limits->set_kv_block_token_count(narrow(flags.block_tokens));
-  limits->set_kv_token_capacity_count(flags.kv_tokens.value_or(0));
-  if (flags.memory_utilization.has_value()) {
-    limits->set_memory_utilization_ratio(*flags.memory_utilization);
-  }
-}
-
-// "--max-sequences 3" for "engine.limits.max_sequence_count".
-std::string FlagOf(const Arguments& arguments, const std::string& field) {
-  absl::string_view path = field;
-  if (path == "engine_id") return absl::StrCat("ID ", arguments.operand);
-  if (!absl::ConsumePrefix(&path, "engine.")) return "";
-  const CatalogFlags& flags = arguments.catalog;
-  const std::pair<const char*, std::pair<const char*, std::string>> table[] = {
-      {"limits.max_batched_token_count",
-       {"--max-batched-tokens",
-        absl::StrCat(flags.max_batched_tokens.value_or(0))}},
-      {"limits.max_sequence_count",
-       {"--max-sequences", absl::StrCat(flags.max_sequences.value_or(0))}},
-      {"limits.kv_block_token_count",
-       {"--kv-block-tokens", absl::StrCat(flags.block_tokens.value_or(0))}},
-      {"limits.kv_token_capacity_count",
-       {"--kv-tokens", absl::StrCat(flags.kv_tokens.value_or(0))}},
-      {"limits.memory_utilization_ratio",
-       {"--memory-utilization",
-        absl::StrCat(flags.memory_utilization.value_or(0))}}};
-  for (const auto& [known, flag] : table) {
-    if (path == known) return absl::StrCat(flag.first, " ", flag.second);
-  }
-  return FlagOfField(arguments.estimate, std::string(path));
 }
 
 }  // namespace
@@ -128,35 +66,19 @@ absl::StatusOr<Answer> RunEngineGet(const Session& session,
 absl::StatusOr<Answer> RunEngineCreate(const Session& session,
                                        const Arguments& arguments,
                                        const Style& style) {
-  const EstimateFlags& flags = arguments.estimate;
-  for (const auto& [flag, value] : {std::pair("--model", &flags.model),
-                                    std::pair("--hardware", &flags.hardware)}) {
-    if (NamesFile(*value)) {
-      return UsageError(absl::StrCat(flag, " is \"", *value,
-                                     "\", a file; allowed: an id, as an engine "
-                                     "follows what is in the catalog"),
-                        absl::StrCat("mansard ", absl::StripPrefix(flag, "--"),
-                                     " apply -f FILE puts it there"));
-    }
-  }
+  const absl::Status ids = RefuseFiles(arguments.estimate);
+  if (!ids.ok()) return ids;
+  absl::StatusOr<v1::Engine> engine = EngineOfFlags(arguments);
+  if (!engine.ok()) return engine.status();
   v1::CreateEngineRequest request;
   request.set_engine_id(arguments.operand);
   request.set_validate_only(arguments.catalog.dry_run);
-  v1::Engine& engine = *request.mutable_engine();
-  engine.set_display_name(arguments.catalog.display_name);
-  engine.mutable_target()->set_model_graph(
-      FullName("modelGraphs", flags.model));
-  engine.mutable_target()->set_hardware_profile(
-      FullName("hardwareProfiles", flags.hardware));
-  FillTarget(flags, engine.mutable_target());
-  TakeLimits(arguments.catalog, engine.mutable_limits());
-  const absl::Status words = TakeWords(arguments.catalog, &engine);
-  if (!words.ok()) return words;
+  *request.mutable_engine() = *std::move(engine);
   v1::Engine created;
   const absl::Status status = session.Call(
       session.client().catalog(), &v1::CatalogService::Stub::CreateEngine,
       request, &created, [&arguments](const std::string& field) {
-        return FlagOf(arguments, field);
+        return FlagOfEngineField(arguments, field);
       });
   if (!status.ok()) return WithHint(status, CatalogHint(status));
   if (arguments.output == OutputFormat::kJson) return JsonAnswer(created);

@@ -217,6 +217,7 @@ absl::Status Fill(const Arguments& arguments,
     case Command::kEstimate:
     case Command::kRoofline:
     case Command::kKv:
+    case Command::kBatch:
     case Command::kModelImport:
     case Command::kModelList:
     case Command::kModelGet:
@@ -234,6 +235,10 @@ absl::Status Fill(const Arguments& arguments,
     case Command::kEngineApply:
     case Command::kEngineDelete:
     case Command::kEngineDiff:
+    case Command::kEngineImport:
+    case Command::kEnginePredict:
+    case Command::kEngineCapacity:
+    case Command::kEngineLatencyModel:
     case Command::kCalibrationList:
     case Command::kCalibrationGet:
     case Command::kCalibrationApply:
