@@ -49,6 +49,10 @@ absl::StatusOr<Answer> Run(const Session& session, const Arguments& arguments,
       return RunEngineCapacity(session, arguments, style);
     case Command::kEngineLatencyModel:
       return RunEngineLatencyModel(session, arguments, style);
+    case Command::kEngineLoad:
+      return RunEngineLoad(session, arguments, style);
+    case Command::kEngineObserve:
+      return RunEngineObserve(session, arguments, style);
     case Command::kEngineImport:
       return RunEngineImport(session, arguments, style);
     case Command::kModelImport:
