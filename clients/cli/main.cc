@@ -102,11 +102,11 @@ bool ChangesCatalog(const Arguments& arguments) {
     return !arguments.import.apply.empty();
   }
   constexpr Command kChanging[] = {
-      Command::kModelApply,       Command::kModelDelete,
-      Command::kHardwareApply,    Command::kHardwareDelete,
-      Command::kEngineCreate,     Command::kEngineApply,
-      Command::kEngineDelete,     Command::kCalibrationApply,
-      Command::kCalibrationDelete};
+      Command::kModelApply,        Command::kModelDelete,
+      Command::kHardwareApply,     Command::kHardwareDelete,
+      Command::kEngineCreate,      Command::kEngineApply,
+      Command::kEngineDelete,      Command::kCalibrationApply,
+      Command::kCalibrationDelete, Command::kEngineObserve};
   return std::find(std::begin(kChanging), std::end(kChanging),
                    arguments.command) != std::end(kChanging);
 }

@@ -2,6 +2,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "clients/cli/output/serving_lines.h"
 
 namespace mansard::cli {
 namespace {
@@ -9,18 +10,20 @@ namespace {
 void AddTime(const char* name, const char* field, bool has,
              const v1::TimePrediction& time, Report& report) {
   if (!has) return;
-  report.rows.push_back({ShownAs(Text(field), name), Number(time.seconds()),
-                         Number(time.p10_seconds()),
-                         Number(time.p90_seconds())});
+  const auto cell = [](double seconds) {
+    return ShownAs(Number(seconds), Seconds(seconds));
+  };
+  report.rows.push_back({ShownAs(Text(field), name), cell(time.seconds()),
+                         cell(time.p10_seconds()), cell(time.p90_seconds())});
 }
 
 }  // namespace
 
 Report ServedLoadReport(const v1::EstimateServedLoadResponse& response) {
   Report report{{{"time", Unit::kNone, Align::kLeft, "time"},
-                 {"value", Unit::kSeconds, Align::kRight, "seconds"},
-                 {"p10", Unit::kSeconds, Align::kRight, "p10_seconds"},
-                 {"p90", Unit::kSeconds, Align::kRight, "p90_seconds"}},
+                 {"value", Unit::kNone, Align::kRight, "seconds"},
+                 {"p10", Unit::kNone, Align::kRight, "p10_seconds"},
+                 {"p90", Unit::kNone, Align::kRight, "p90_seconds"}},
                 {}};
   AddTime("to the first token", "time_to_first_token",
           response.has_time_to_first_token(), response.time_to_first_token(),
@@ -81,6 +84,10 @@ Report ObservedReport(const v1::ReportObservationsResponse& response) {
 }
 
 std::string FactorsText(const v1::ObservedFactors& factors) {
+  if (factors.step_observation_count() == 0 &&
+      factors.first_token_observation_count() == 0) {
+    return "No observations.\n";
+  }
   return absl::StrFormat(
       "own factors  passes %.3f of %d observations, first token %.3f of %d: "
       "%s\n",
