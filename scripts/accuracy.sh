@@ -77,8 +77,9 @@ has seen: fits are repeated without a fifth of all configurations (device, model
 precision, engine, parallelism), without each model and without each device.
 
 - **aim**: median / mean of the size of the error, in percent.
-- **three runs**: of each deployment three runs, by hash, give one factor over the
-  prediction of a fit without the model; the others are judged.
+- **three runs**: of each deployment three runs, by hash, give factors of its own,
+  as an engine keeps them, over the prediction of a fit without the model; the
+  others are judged.
 - **p10 to p90 holds**: the share of measured times in the interval, which is
   made from the other half of the runs.
 - **roofline**: the same load with passes at max(FLOP / peak, bytes / bandwidth).
