@@ -28,9 +28,10 @@ constexpr int64_t kGraphCost = 4;     // To copy one of a page.
 constexpr int64_t kProfileCost = 17;  // The same.
 constexpr int64_t kDefaultPageSize = 50;
 constexpr int64_t kRecommendCost = 50;
+constexpr int64_t kContextCost = 16;  // Of a histogram's contexts, each.
 constexpr int64_t kCapacityCost = 100;
 constexpr int64_t kServedLoadCost = 30;
-constexpr int64_t kStepsPerCost = 4;
+constexpr int64_t kStepsPerCost = 3;
 
 CallClass OfCost(int64_t cost) {
   return cost > kMaxHotCost ? CallClass::kHeavy : CallClass::kHot;
@@ -96,20 +97,36 @@ int64_t CostOf(const v1::EstimateRequest& request, EngineTargets& engines) {
   return cost + InlineCost(target);
 }
 
+// Null where it is not there, or broken.
+const EngineEntry* EngineOf(const std::string& name,
+                            const CatalogState& state) {
+  absl::string_view id = name;
+  absl::ConsumePrefix(&id, kEngines);
+  absl::ConsumePrefix(&id, "/");
+  const auto found = state.engines.find(std::string(id));
+  return found == state.engines.end() || found->second->broken()
+             ? nullptr
+             : found->second.get();
+}
+
 // How many times as long as with curves a pass of the engine takes to time.
 int64_t PassFactor(const std::string& engine, bool drafts,
                    const CatalogState& state) {
   constexpr int64_t kLowered = 100;
-  absl::string_view id = engine;
-  absl::ConsumePrefix(&id, kEngines);
-  absl::ConsumePrefix(&id, "/");
-  const auto found = state.engines.find(std::string(id));
-  if (found == state.engines.end() || found->second->broken()) return 1;
-  const EngineEntry& entry = *found->second;
+  const EngineEntry* const entry = EngineOf(engine, state);
+  if (entry == nullptr) return 1;
   const bool curves =
-      entry.has_curves &&
-      !(drafts && entry.resolved->graph.draft_modules.value_or(0) > 0);
+      entry->has_curves &&
+      !(drafts && entry->resolved->graph.draft_modules.value_or(0) > 0);
   return curves ? 1 : kLowered;
+}
+
+// Of requests with both fields: what is not said is as few as the tokens take.
+template <class Request>
+bool Drafts(const Request& request) {
+  return request.has_draft_token_count()
+             ? request.draft_token_count() > 0
+             : request.accepted_tokens_per_pass_count() > 1;
 }
 
 int64_t EntriesOf(int32_t page_size) {
@@ -160,16 +177,16 @@ CallClass ClassOf(const v1::ListHardwareProfilesRequest& request) {
 
 CallClass ClassOf(const v1::RecommendBatchSizeRequest& request,
                   const CatalogState& state) {
-  return OfCost(kRecommendCost * PassFactor(request.engine(),
-                                            request.draft_token_count() > 0,
-                                            state));
+  return OfCost(
+      (kRecommendCost + kContextCost * request.contexts_size()) *
+      PassFactor(request.engine(), request.draft_token_count() > 0, state));
 }
 
 CallClass ClassOf(const v1::PredictLatenciesRequest& request,
                   const CatalogState& state) {
   int64_t cost = 0;
   for (const v1::LatencyQuery& query : request.queries()) {
-    cost += PassFactor(query.engine(), query.draft_token_count() > 0, state);
+    cost += PassFactor(query.engine(), Drafts(query), state);
   }
   return OfCost(cost);
 }
@@ -184,16 +201,26 @@ CallClass ClassOf(const v1::PredictStepsRequest& request,
 
 CallClass ClassOf(const v1::FindEngineCapacityRequest& request,
                   const CatalogState& state) {
-  return OfCost(kCapacityCost * PassFactor(request.engine(),
-                                           request.draft_token_count() > 0,
-                                           state));
+  return OfCost(kCapacityCost *
+                PassFactor(request.engine(), Drafts(request), state));
+}
+
+CallClass ClassOf(const v1::StreamPredictionsRequest& request,
+                  const std::string& engine, const CatalogState& state) {
+  const int64_t pass =
+      kEstimateCost + request.forward_pass().groups_size() * kGroupCost;
+  const EngineEntry* const entry = EngineOf(engine, state);
+  const int64_t stages =
+      entry == nullptr ? 1
+                       : entry->proto.target().parallelism().pipeline_size();
+  // Each stage is timed alone.
+  return OfCost(stages > 1 ? stages * 2 * pass : pass);
 }
 
 CallClass ClassOf(const v1::EstimateServedLoadRequest& request,
                   const CatalogState& state) {
-  return OfCost(kServedLoadCost * PassFactor(request.engine(),
-                                             request.draft_token_count() > 0,
-                                             state));
+  return OfCost(kServedLoadCost *
+                PassFactor(request.engine(), Drafts(request), state));
 }
 
 CallClass ClassOf(const v1::GetModelGraphRequest& request) {

@@ -1,6 +1,8 @@
 // Which calls are short enough for the threads that gRPC calls back on.
 #pragma once
 
+#include <string>
+
 #include "mansard/v1/catalog_service.pb.h"
 #include "mansard/v1/estimation_service.pb.h"
 #include "mansard/v1/scheduling_service.pb.h"
@@ -39,6 +41,9 @@ CallClass ClassOf(const v1::FindEngineCapacityRequest& request,
                   const CatalogState& state);
 CallClass ClassOf(const v1::EstimateServedLoadRequest& request,
                   const CatalogState& state);
+// One message of a stream that is about `engine`.
+CallClass ClassOf(const v1::StreamPredictionsRequest& request,
+                  const std::string& engine, const CatalogState& state);
 // Earlier revisions are on disk.
 CallClass ClassOf(const v1::GetModelGraphRequest& request);
 CallClass ClassOf(const v1::GetHardwareProfileRequest& request);

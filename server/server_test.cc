@@ -27,6 +27,7 @@ using ::testing::HasSubstr;
 constexpr char kEstimation[] = "mansard.v1.EstimationService";
 constexpr char kCatalog[] = "mansard.v1.CatalogService";
 constexpr char kPlanning[] = "mansard.v1.PlanningService";
+constexpr char kScheduling[] = "mansard.v1.SchedulingService";
 
 v1::EstimateRequest Decode(const std::string& model,
                            const std::string& hardware, int requests) {
@@ -86,7 +87,8 @@ TEST(Server, OnlyLoopbackIsAccepted) {
 
 TEST(Server, HealthIsPerService) {
   TestServer server;
-  for (const char* service : {"", kEstimation, kCatalog, kPlanning}) {
+  for (const char* service :
+       {"", kEstimation, kCatalog, kPlanning, kScheduling}) {
     EXPECT_EQ(CheckHealth(server.channel(), service), Serving::kServing)
         << service;
   }
@@ -102,6 +104,7 @@ TEST(Server, ReflectionListsTheServices) {
   EXPECT_THAT(services, Contains(kEstimation));
   EXPECT_THAT(services, Contains(kCatalog));
   EXPECT_THAT(services, Contains(kPlanning));
+  EXPECT_THAT(services, Contains(kScheduling));
 }
 
 TEST(Server, HttpPagesAnswer) {

@@ -15,7 +15,8 @@
 namespace mansard::server {
 
 // Deletes itself. Reads the next message once the answer to the last is on its
-// way: a caller that does not read stops the stream, not the server.
+// way: a caller that does not read stops the stream, not the server. A message
+// whose pass takes long is answered on the pool for heavy calls.
 class StepStreamReactor final
     : public grpc::ServerBidiReactor<v1::StreamPredictionsRequest,
                                      v1::StreamPredictionsResponse>,
@@ -30,7 +31,13 @@ class StepStreamReactor final
   void EndForDrain() override;
 
  private:
-  // Once; later ones do nothing.
+  // Answers the message that was read.
+  void Answer();
+  // The message that was read is not answered: `error` says why.
+  void Refuse(const absl::Status& error);
+  // The answer is there: it leaves, unless the end came meanwhile.
+  void Send();
+  // Once; later ones do nothing. Waits for the message that is worked on.
   void End(const absl::Status& status);
 
   ServerEnv& env_;
@@ -41,7 +48,9 @@ class StepStreamReactor final
   v1::StreamPredictionsResponse response_;
 
   std::mutex mutex_;  // No reads and writes start after the end.
+  bool working_ = false;
   bool ended_ = false;
+  absl::Status end_;  // That waits for the work.
 };
 
 }  // namespace mansard::server

@@ -387,6 +387,8 @@ std::vector<FitPlan> CollectivePlans(const model::Device& device,
   const EngineLimits* limits = LimitsOf(device, measured);
   if (limits == nullptr || !Serves(*limits, measured)) return {};
   plan.name = absl::StrCat("direct_all_reduce ", slice->tier);
+  // A line of three parameters, measured again and again.
+  plan.min_rows = 6;
   plan.slots.push_back(DirectSlot(*limits, slice->tier, device));
   return {plan};
 }

@@ -42,6 +42,8 @@ struct FitPlan {
   std::vector<FitSlot> slots;
   // For every stack of the device, not only the one that the rows name.
   bool of_device = false;
+  // Fewer tell no family.
+  size_t min_rows = 12;
   // Of stacks that get these families.
   std::optional<double> foreign_expert_rows = std::nullopt;
 };

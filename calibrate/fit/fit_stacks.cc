@@ -138,13 +138,13 @@ void Bind(model::BoundFamily family, std::vector<model::BoundFamily>& bound) {
 
 // Of the parameters, and of what is judged.
 bool HasEnoughRows(const Task& task) {
-  size_t parameters = 0;
+  size_t least = 0;
   for (const FitPlan& plan : task.plans) {
     size_t free = 0;
     for (const FitSlot& slot : plan.slots) free += slot.free.size();
-    parameters = std::max(parameters, free);
+    least = std::max({least, plan.min_rows, free + 2});
   }
-  return task.fitted.size() >= std::max(kMinFitRows, parameters + 2);
+  return task.fitted.size() >= least;
 }
 
 // How much the prior counts: of few shapes, whose fits would follow their

@@ -49,8 +49,6 @@ struct FitStacksOptions {
 
 // The stack that families of the whole device stand in.
 inline constexpr char kDeviceStack[] = "generic-measured";
-// Fewer rows tell no family.
-inline constexpr size_t kMinFitRows = 12;
 // A fit that leaves more has not found what the rows are: it is recorded, but
 // serves nothing.
 inline constexpr double kMaxSigma = 0.5;

@@ -3,6 +3,7 @@
 // together; without it data ranks are copies of the server, of which an Engine
 // is one.
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <string>
 
@@ -12,8 +13,7 @@
 namespace mansard::importing {
 namespace {
 
-// What it gets to from the memory of the device and the sizes of graphs and
-// chunks; about.
+// Where it does not know the device.
 constexpr double kMemoryFraction = 0.88;
 // The least that it sets by the room for tokens; of a data rank.
 constexpr int64_t kRunningRequests = 2048;
@@ -30,7 +30,42 @@ int64_t DefaultChunk(double memory_bytes) {
 struct Ranks {
   int64_t data = 1;    // Of the engine.
   int64_t copies = 1;  // Of the server.
+  int64_t tensor = 1;  // As the flag says: all ranks of a stage.
+  int64_t stages = 1;
 };
+
+// The largest batch of its CUDA graphs.
+int64_t DefaultGraphBatch(double memory_gib, int64_t tensor) {
+  if (memory_gib < 20) return 8;
+  if (memory_gib < 35) return tensor < 4 ? 24 : 80;
+  if (memory_gib < 60) return tensor < 4 ? 32 : 160;
+  return memory_gib < 160 && tensor < 4 ? 256 : 512;
+}
+
+// The share that it gives to weights and cache: all but what it reserves for
+// activations, graphs and collectives.
+double DefaultFraction(Mapping& mapping, const Ranks& ranks, int64_t chunk) {
+  const double memory = mapping.device().memory_bytes / (1024.0 * 1024);
+  if (memory <= 0) return kMemoryFraction;
+  const auto graph = static_cast<double>(
+      mapping.Count("cuda-graph-max-bs")
+          .value_or(DefaultGraphBatch(memory / 1024, ranks.tensor)));
+  double reserved =
+      512 + 1.5 * static_cast<double>(std::max<int64_t>(chunk, 2048)) +
+      2 * graph + 128 * static_cast<double>(ranks.tensor * ranks.stages);
+  if (ranks.data > 1) {
+    reserved +=
+        graph * static_cast<double>(ranks.data) * (graph > 300 ? 4.5 : 3);
+  }
+  if (memory > 60 * 1024) reserved = std::max(reserved, 10.0 * 1024);
+  const std::string drafts =
+      mapping.Word("speculative-algorithm").value_or("NGRAM");
+  if (drafts != "NGRAM" && drafts != "null") {
+    reserved += drafts == "STANDALONE" ? 6 * 1024 : 2 * 1024;
+  }
+  return std::max(0.001,
+                  std::round(1000 * (memory - reserved) / memory) / 1000);
+}
 
 // All flags that say a size, with what they are worth.
 struct Sizes {
@@ -99,6 +134,7 @@ Ranks MapLayout(Mapping& mapping) {
   if (!SizesAgree(mapping, sizes, attention)) return {};
   Ranks ranks;
   (attention ? ranks.data : ranks.copies) = sizes.data;
+  ranks.tensor = sizes.tensor;
   v1::Parallelism& layout = mapping.parallelism();
   const int64_t tensor = sizes.tensor / (ranks.data * sizes.context);
   layout.set_tensor_size(Clamped(tensor));
@@ -106,6 +142,7 @@ Ranks MapLayout(Mapping& mapping) {
   layout.set_context_size(Clamped(sizes.context));
   const int64_t stages = mapping.Count("pp-size").value_or(1);
   layout.set_pipeline_size(Clamped(stages));
+  ranks.stages = stages;
   mapping.Became(
       "tp-size",
       absl::StrCat("--tp ", tensor,
@@ -136,7 +173,8 @@ Ranks MapLayout(Mapping& mapping) {
   return ranks;
 }
 
-void MapBudget(Mapping& mapping) {
+// Answers the size of a chunk.
+int64_t MapBudget(Mapping& mapping) {
   const auto chunk = mapping.Count("chunked-prefill-size", -1);
   const auto most = mapping.Count("max-prefill-tokens");
   const int64_t by_default = DefaultChunk(mapping.device().memory_bytes);
@@ -157,9 +195,10 @@ void MapBudget(Mapping& mapping) {
     mapping.Assumed("--chunked-prefill-size", absl::StrCat(by_default),
                     becomes);
   }
+  return chunk.value_or(by_default) > 0 ? chunk.value_or(by_default) : tokens;
 }
 
-void MapRoom(Mapping& mapping, const Ranks& ranks) {
+void MapRoom(Mapping& mapping, const Ranks& ranks, int64_t chunk) {
   v1::EngineLimits& limits = mapping.limits();
   const auto running = mapping.Count("max-running-requests");
   const int64_t sequences = running.has_value()
@@ -177,15 +216,14 @@ void MapRoom(Mapping& mapping, const Ranks& ranks) {
                     becomes);
   }
   const auto share = mapping.Ratio("mem-fraction-static");
-  const double ratio = share.value_or(kMemoryFraction);
+  const double ratio = share.value_or(DefaultFraction(mapping, ranks, chunk));
   limits.set_memory_utilization_ratio(ratio);
   const std::string memory = absl::StrCat("--memory-utilization ", ratio);
   if (share.has_value()) {
     mapping.Became("mem-fraction-static", memory,
                    "limits.memory_utilization_ratio");
   } else {
-    mapping.Assumed("--mem-fraction-static", "about 0.88, by the device",
-                    memory);
+    mapping.Assumed("--mem-fraction-static", "by the device", memory);
   }
   const auto total = mapping.Count("max-total-tokens");
   if (total.has_value()) {
@@ -242,8 +280,7 @@ void MapPasses(Mapping& mapping) {
 
 void MapSglang(Mapping& mapping) {
   const Ranks ranks = MapLayout(mapping);
-  MapBudget(mapping);
-  MapRoom(mapping, ranks);
+  MapRoom(mapping, ranks, MapBudget(mapping));
   mapping.TakeQuantization("quantization");
   mapping.TakeKvFormat("kv-cache-dtype");
   mapping.TakeDtype("dtype");

@@ -37,7 +37,7 @@ TEST(SglangImport, CopiesAreNotOneEngine) {
             "target { parallelism { tensor_size: 2 pipeline_size: 1 "
             "data_size: 1 context_size: 1 } } "
             "limits { max_batched_token_count: 8192 max_sequence_count: 100 "
-            "kv_block_token_count: 1 memory_utilization_ratio: 0.88 } "
+            "kv_block_token_count: 1 memory_utilization_ratio: 0.834 } "
             "scheduling: SCHEDULING_PREFILL_FIRST ");
   EXPECT_EQ(BecomesOf(import, "--dp"), "this engine is one of 4 copies");
 }
@@ -67,6 +67,34 @@ TEST(SglangImport, ChunksByTheDevice) {
   }
 }
 
+TEST(SglangImport, ShareOfTheMemoryByTheDevice) {
+  constexpr double kMib = 1024.0 * 1024;
+  const struct {
+    double mib;
+    const char* flags;
+    double ratio;
+  } kTable[] = {
+      // 512 + 3072 + 128 + 48 MiB are reserved,
+      {24564, "", 0.847},
+      // 512 + 12288 + 128 + 512,
+      {81920, "", 0.836},
+      // 512 + 12288 + 1024 + 1024, and as much again as 512 x 8 x 4.5,
+      {143771, "--tp 8 --dp 8 --enable-dp-attention", 0.769},
+      // and 10 GiB at least on large devices.
+      {143771, "--chunked-prefill-size 2048", 0.929},
+      {0, "", 0.88},
+      {81920, "--mem-fraction-static 0.7", 0.7},
+  };
+  for (const auto& row : kTable) {
+    const auto import =
+        Of(std::string("--model m ") + row.flags, {}, {"x", row.mib * kMib});
+    ASSERT_TRUE(import.ok()) << import.status();
+    EXPECT_DOUBLE_EQ(import->engine.limits().memory_utilization_ratio(),
+                     row.ratio)
+        << row.mib << " " << row.flags;
+  }
+}
+
 TEST(SglangImport, PassesAndRoles) {
   const auto import =
       Of("--model m --enable-mixed-chunk --disable-cuda-graph "
@@ -78,7 +106,7 @@ TEST(SglangImport, PassesAndRoles) {
             "data_size: 1 context_size: 1 } precision { kv_cache: "
             "\"fp8-e5m2\" } cuda_graphs: false } "
             "limits { max_batched_token_count: 8192 max_sequence_count: 2048 "
-            "kv_block_token_count: 1 memory_utilization_ratio: 0.88 "
+            "kv_block_token_count: 1 memory_utilization_ratio: 0.811 "
             "kv_token_capacity_count: 100000 } "
             "scheduling: SCHEDULING_MIXED role: ROLE_DECODE ");
   EXPECT_EQ(FateOf(import, "--speculative-num-steps"), "ask");

@@ -192,6 +192,21 @@ PhaseEstimate Aggregate(const OpList& ops, const std::vector<OpTime>& times,
   return aggregation.Finish(pass);
 }
 
+std::array<double, kTierCount> TierShares(const OpList& ops,
+                                          const std::vector<OpTime>& times) {
+  std::array<double, kTierCount> shares{};
+  double whole = 0;
+  for (size_t i = 0; i < ops.size(); ++i) {
+    if (times[i].family == nullptr) continue;
+    const double time = (ops[i].repeat * times[i].estimate).value();
+    shares[static_cast<size_t>(times[i].tier)] += time;
+    whole += time;
+  }
+  if (whole == 0) return shares;
+  for (double& share : shares) share /= whole;
+  return shares;
+}
+
 void AddToStep(const Op& op, const OpTime& time, const ForwardPass& pass,
                const HardwareView& hardware, PhaseEstimate& step) {
   const Seconds before = step.estimate;

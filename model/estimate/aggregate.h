@@ -102,6 +102,11 @@ struct PhaseEstimate {
 PhaseEstimate Aggregate(const OpList& ops, const std::vector<OpTime>& times,
                         const ForwardPass& pass, const HardwareView& hardware);
 
+// By tier, the share of the ops' times whose kernel families have it. They sum
+// to 1; all 0 where no op has a family.
+std::array<double, kTierCount> TierShares(const OpList& ops,
+                                          const std::vector<OpTime>& times);
+
 // The step with one more op after all others.
 void AddToStep(const Op& op, const OpTime& time, const ForwardPass& pass,
                const HardwareView& hardware, PhaseEstimate& step);

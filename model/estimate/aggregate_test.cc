@@ -50,6 +50,28 @@ TEST(Aggregate, AddsRepeatsAndSortsTimeIntoRows) {
               6e6 / 1e12 / step.estimate.value(), 1e-12);
 }
 
+// Three repeats of 1 us, two of 3 us, and a host that no family times.
+TEST(Aggregate, TiersShareTheKernelsTime) {
+  const Op gemm = GemmOp({.m = 1, .n = 1000, .k = 1000}, false);
+  OpList ops = {gemm, gemm, gemm};
+  ops[0].repeat = 3;
+  ops[1].repeat = 2;
+  FamilyFacts facts;
+  std::vector<OpTime> times(3);
+  times[0].estimate = Seconds::Of(1e-6);
+  times[0].tier = Tier::kCalibrated;
+  times[0].family = &facts;
+  times[1].estimate = Seconds::Of(3e-6);
+  times[1].tier = Tier::kSpec;
+  times[1].family = &facts;
+  times[2].estimate = Seconds::Of(1);
+  const auto shares = TierShares(ops, times);
+  EXPECT_NEAR(shares[static_cast<size_t>(Tier::kSpec)], 2. / 3, 1e-12);
+  EXPECT_EQ(shares[static_cast<size_t>(Tier::kTransferred)], 0);
+  EXPECT_NEAR(shares[static_cast<size_t>(Tier::kCalibrated)], 1. / 3, 1e-12);
+  EXPECT_EQ(TierShares({}, {})[0], 0);
+}
+
 // Ops that draft are summed apart; what they cost stays in the step.
 TEST(Aggregate, DraftingStandsApart) {
   const auto profile = ToyHardware().Build();

@@ -21,6 +21,7 @@ namespace mansard::model {
 
 // How far a number can be trusted; smaller is weaker.
 enum class Tier { kSpec, kTransferred, kCalibrated };
+inline constexpr int kTierCount = 3;
 absl::string_view TierName(Tier tier);
 
 // What every family says of itself.

@@ -274,4 +274,22 @@ const GemmFamily* KernelStack::GemmFor(Format compute) const {
   return index < 0 ? nullptr : &spec_.gemm[static_cast<size_t>(index)];
 }
 
+Tier KernelStack::StrongestTier() const {
+  Tier strongest = std::max({spec_.attention_decode.facts.tier,
+                             spec_.attention_prefill.facts.tier,
+                             spec_.elementwise.facts.tier});
+  for (const GemmFamily& family : spec_.gemm) {
+    strongest = std::max(strongest, family.facts.tier);
+  }
+  for (const std::optional<CollectiveFamily>& family : spec_.collectives) {
+    if (family.has_value()) strongest = std::max(strongest, family->facts.tier);
+  }
+  VisitFine([this, &strongest](const auto& slot) {
+    for (const auto& family : (spec_.fine.*slot.member).families()) {
+      strongest = std::max(strongest, family.facts.tier);
+    }
+  });
+  return strongest;
+}
+
 }  // namespace mansard::model

@@ -72,6 +72,8 @@ class KernelStack {
   const KernelStackSpec& spec() const { return spec_; }
   // Null where no family serves the format.
   const GemmFamily* GemmFor(Format compute) const;
+  // Of all its families.
+  Tier StrongestTier() const;
 
  private:
   explicit KernelStack(KernelStackSpec spec) : spec_(std::move(spec)) {}

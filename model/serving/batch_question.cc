@@ -1,9 +1,11 @@
 #include "model/serving/batch_question.h"
 
+#include <algorithm>
 #include <cmath>
 #include <string>
 
 #include "absl/strings/str_cat.h"
+#include "model/graph/graph_rules.h"
 
 namespace mansard::model {
 namespace {
@@ -12,7 +14,7 @@ namespace {
 void CheckContext(const BatchQuestion& question, size_t index, double longest,
                   Violations& violations) {
   const auto context = static_cast<double>(question.contexts[index].context);
-  const double least = 1.0 + question.draft_tokens;
+  const double least = 1.0 + std::max(0, question.draft_tokens);
   if (question.contexts.size() == 1) {
     violations.CheckRange("context_token_count", context, least, longest);
     return;
@@ -21,7 +23,7 @@ void CheckContext(const BatchQuestion& question, size_t index, double longest,
   violations.CheckRange("context_token_count", context, least, longest);
 }
 
-void CheckContexts(const ServingEngine& engine, const BatchQuestion& question,
+void CheckContexts(const ServingEngine* engine, const BatchQuestion& question,
                    Violations& violations) {
   const size_t count = question.contexts.size();
   if (count == 0 || count > BatchQuestion::kMaxContexts) {
@@ -30,8 +32,10 @@ void CheckContexts(const ServingEngine& engine, const BatchQuestion& question,
                                 BatchQuestion::kMaxContexts));
     return;
   }
-  const auto longest =
-      static_cast<double>(engine.target().graph().spec().max_context);
+  const double longest =
+      engine == nullptr
+          ? kMaxContext
+          : static_cast<double>(engine->target().graph().spec().max_context);
   for (size_t i = 0; i < count; ++i) {
     const ContextShare& share = question.contexts[i];
     CheckContext(question, i, longest, violations);
@@ -57,15 +61,22 @@ void CheckDrafts(const BatchQuestion& question, Violations& violations) {
   }
 }
 
+double MostPromptTokens(const ServingEngine* engine) {
+  return static_cast<double>(engine == nullptr
+                                 ? ForwardPass::kMaxTotalTokens
+                                 : engine->limits().max_batched_tokens *
+                                       engine->data_ranks());
+}
+
 // Of times that the question has no answer for.
-void CheckTargets(const ServingEngine& engine, const BatchQuestion& question,
+void CheckTargets(const ServingEngine* engine, const BatchQuestion& question,
                   Violations& violations) {
   const Violations::Scope scope(violations, "slo");
   CheckSlo(question.slo, violations);
   for (const SloTarget target :
        {SloTarget::kTimeToFirstToken, SloTarget::kEndToEnd}) {
     if (!question.slo[target].has_value()) continue;
-    if (engine.role() == ServingRole::kDecode) {
+    if (engine != nullptr && engine->role() == ServingRole::kDecode) {
       violations.Add(SloTargetField(target),
                      "is given, but the engine decodes only: it has no first "
                      "tokens");
@@ -78,9 +89,9 @@ void CheckTargets(const ServingEngine& engine, const BatchQuestion& question,
 
 }  // namespace
 
-void CheckQuestion(const ServingEngine& engine, const BatchQuestion& question,
+void CheckQuestion(const ServingEngine* engine, const BatchQuestion& question,
                    Violations& violations) {
-  if (engine.role() == ServingRole::kPrefill) {
+  if (engine != nullptr && engine->role() == ServingRole::kPrefill) {
     violations.Add("engine",
                    "computes prompts only: it has no batch to decode");
   }
@@ -89,8 +100,7 @@ void CheckQuestion(const ServingEngine& engine, const BatchQuestion& question,
   CheckDrafts(question, violations);
   violations.CheckRange("prefill_token_count",
                         static_cast<double>(question.prefill_tokens), 0,
-                        static_cast<double>(engine.limits().max_batched_tokens *
-                                            engine.data_ranks()));
+                        MostPromptTokens(engine));
   if (question.free_kv_tokens.has_value()) {
     violations.CheckRange("kv_token_budget_count",
                           static_cast<double>(*question.free_kv_tokens), 0,

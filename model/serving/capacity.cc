@@ -164,16 +164,20 @@ class Search {
 
 }  // namespace
 
+void CheckCapacityQuestion(const ServingEngine* engine,
+                           const CapacityQuestion& question,
+                           Violations& violations) {
+  CheckRequest(engine, question.shape, question.gain, violations);
+  const Violations::Scope scope(violations, "slo");
+  CheckSlo(question.slo, violations);
+}
+
 std::optional<CapacityAnswer> FindCapacity(const ServingEngine& engine,
                                            const CapacityQuestion& question,
                                            StepTimer& timer,
                                            Violations& violations) {
   const size_t before = violations.all().size();
-  CheckRequest(engine, question.shape, question.gain, violations);
-  {
-    const Violations::Scope scope(violations, "slo");
-    CheckSlo(question.slo, violations);
-  }
+  CheckCapacityQuestion(&engine, question, violations);
   if (violations.all().size() != before) return std::nullopt;
   return Search(engine, question, timer).Run();
 }

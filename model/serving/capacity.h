@@ -25,6 +25,12 @@ struct CapacityQuestion {
   CapacityObjective objective = CapacityObjective::kThroughput;
 };
 
+// Rules: those of shape, gain and, below "slo", of targets. Without an engine
+// (null) what depends on it is not checked.
+void CheckCapacityQuestion(const ServingEngine* engine,
+                           const CapacityQuestion& question,
+                           Violations& violations);
+
 struct CapacityAnswer {
   // Of the batch, kept full in a steady state.
   double requests_per_second = 0;
@@ -52,7 +58,7 @@ struct CapacityAnswer {
 // at a steady state. A prefill engine computes as many whole prompts in one
 // pass as its budget allows, or one prompt a data rank; a decode engine has no
 // time to first token and none end to end, and does not meet a target of them.
-// Violations are those of shape, gain and, below "slo", of targets.
+// Violations are those of CheckCapacityQuestion.
 std::optional<CapacityAnswer> FindCapacity(const ServingEngine& engine,
                                            const CapacityQuestion& question,
                                            StepTimer& timer,

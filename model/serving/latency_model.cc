@@ -137,7 +137,7 @@ int64_t LargestBatch(const ServingEngine& engine,
     return 0;
   }
   if (question.max_batch == 0) return allowed;
-  if (question.max_batch < 0 || question.max_batch > allowed) {
+  if (question.max_batch > allowed) {
     violations.Add(
         "max_batch_request_count",
         absl::StrCat("is ", question.max_batch, "; allowed: 1 to ", allowed,
@@ -149,11 +149,22 @@ int64_t LargestBatch(const ServingEngine& engine,
 
 }  // namespace
 
+void CheckLatencyModelQuestion(const ServingEngine* engine,
+                               const LatencyModelQuestion& question,
+                               Violations& violations) {
+  CheckRequest(engine, question.shape, question.gain, violations);
+  if (question.max_batch < 0) {
+    violations.Add(
+        "max_batch_request_count",
+        absl::StrCat("is ", question.max_batch, "; must not be negative"));
+  }
+}
+
 std::optional<LatencyModel> FitLatencyModel(
     const ServingEngine& engine, const LatencyModelQuestion& question,
     StepTimer& timer, Violations& violations) {
   const size_t before = violations.all().size();
-  CheckRequest(engine, question.shape, question.gain, violations);
+  CheckLatencyModelQuestion(&engine, question, violations);
   if (violations.all().size() != before) return std::nullopt;
   LatencyModel model;
   model.max_batch = LargestBatch(engine, question, violations);

@@ -42,6 +42,11 @@ struct LatencyModel {
 // prefill and the other way round. Rules: those of shape and gain; the batch is
 // 0 or more and within the engine's limit, which the message names; there is
 // room for one request. Violations are at "max_batch_request_count".
+// CheckLatencyModelQuestion leaves out the room, and without an engine (null)
+// what depends on it.
+void CheckLatencyModelQuestion(const ServingEngine* engine,
+                               const LatencyModelQuestion& question,
+                               Violations& violations);
 inline constexpr int64_t kMostFittedBatches = 1024;
 std::optional<LatencyModel> FitLatencyModel(
     const ServingEngine& engine, const LatencyModelQuestion& question,

@@ -23,7 +23,7 @@ void CheckState(const EndpointState& state, Violations& violations) {
   }
 }
 
-void CheckTargets(const ServingEngine& engine, const LatencyQuery& query,
+void CheckTargets(const ServingEngine* engine, const LatencyQuery& query,
                   Violations& violations) {
   const Violations::Scope scope(violations, "slo");
   CheckSlo(query.slo, violations);
@@ -31,8 +31,8 @@ void CheckTargets(const ServingEngine& engine, const LatencyQuery& query,
     violations.Add(SloTargetField(SloTarget::kEndToEnd),
                    "is given without the output tokens, which it needs");
   }
-  if (query.slo.time_to_first_token.has_value() &&
-      engine.role() == ServingRole::kDecode) {
+  if (query.slo.time_to_first_token.has_value() && engine != nullptr &&
+      engine->role() == ServingRole::kDecode) {
     violations.Add(SloTargetField(SloTarget::kTimeToFirstToken),
                    "is given, but the engine decodes only: it has no first "
                    "tokens");
@@ -41,7 +41,7 @@ void CheckTargets(const ServingEngine& engine, const LatencyQuery& query,
 
 }  // namespace
 
-void CheckQuery(const ServingEngine& engine, const LatencyQuery& query,
+void CheckQuery(const ServingEngine* engine, const LatencyQuery& query,
                 Violations& violations) {
   CheckState(query.state, violations);
   violations.CheckRange("input_token_count",

@@ -42,7 +42,8 @@ struct LatencyQuery {
 // output above 0, those of gain and targets; a time end to end is asked for
 // with output tokens only, one to the first token not of a decode engine.
 // Violations are at the fields of the query, those of targets below "slo".
-void CheckQuery(const ServingEngine& engine, const LatencyQuery& query,
+// Without an engine (null) what depends on it is not checked.
+void CheckQuery(const ServingEngine* engine, const LatencyQuery& query,
                 Violations& violations);
 
 }  // namespace mansard::model

@@ -267,7 +267,7 @@ std::optional<LatencyAnswer> PredictLatency(const ServingEngine& engine,
                                             StepTimer& timer,
                                             Violations& violations) {
   const size_t before = violations.all().size();
-  CheckQuery(engine, query, violations);
+  CheckQuery(&engine, query, violations);
   if (violations.all().size() != before) return std::nullopt;
   return Prediction(engine, query, timer).Run();
 }

@@ -166,7 +166,7 @@ std::optional<BatchAnswer> RecommendBatch(const ServingEngine& engine,
                                           StepTimer& timer,
                                           Violations& violations) {
   const size_t before = violations.all().size();
-  CheckQuestion(engine, question, violations);
+  CheckQuestion(&engine, question, violations);
   if (violations.all().size() != before) return std::nullopt;
   return Recommendation(engine, question, timer).Run();
 }

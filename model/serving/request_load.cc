@@ -36,14 +36,14 @@ void CheckGain(const DraftGain& gain, Violations& violations) {
   }
 }
 
-void CheckRequest(const ServingEngine& engine, const RequestShape& shape,
+void CheckRequest(const ServingEngine* engine, const RequestShape& shape,
                   const DraftGain& gain, Violations& violations) {
   CheckGain(gain, violations);
   const size_t before = violations.all().size();
   const Violations::Scope scope(violations, "shape");
   CheckShape(shape, violations);
-  if (violations.all().size() != before) return;
-  const int64_t longest = engine.target().graph().spec().max_context;
+  if (engine == nullptr || violations.all().size() != before) return;
+  const int64_t longest = engine->target().graph().spec().max_context;
   if (shape.input_tokens + shape.output_tokens > longest) {
     violations.Add(
         "output_token_count",

@@ -29,7 +29,8 @@ struct DraftGain {
 // Violations are at "accepted_tokens_per_pass_count" and "draft_token_count".
 void CheckGain(const DraftGain& gain, Violations& violations);
 // And below `shape`: also that a request fits the model's longest context.
-void CheckRequest(const ServingEngine& engine, const RequestShape& shape,
+// Without an engine (null) what depends on it is not checked.
+void CheckRequest(const ServingEngine* engine, const RequestShape& shape,
                   const DraftGain& gain, Violations& violations);
 
 // Sequences that may run at once, each half way through its output: what the

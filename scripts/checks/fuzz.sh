@@ -14,7 +14,7 @@ cd "$repository"
 readonly seconds="${1:-60}"
 [[ $# -le 1 && "$seconds" =~ ^[1-9][0-9]*$ ]] ||
   fail "usage: fuzz.sh [<seconds a target>]"
-readonly targets=(config_fuzz data_fuzz request_fuzz)
+readonly targets=(config_fuzz data_fuzz request_fuzz scheduling_fuzz)
 readonly limits=(-max_len=65536 -timeout=5 -rss_limit_mb=2048)
 readonly build=build/fuzz findings=build/fuzz/findings
 export LSAN_OPTIONS="suppressions=$repository/tests/support/lsan.supp:print_suppressions=0"
@@ -25,18 +25,26 @@ trap 'rm -rf "$scratch"' EXIT
 
 # Requests go in as the wire has them, behind the byte that names the method.
 encode_requests() {
-  local file message selector
-  for file in tests/fuzz/seeds/request/*.textproto; do
-    case "$(basename "$file")" in
-      estimate_*) message=EstimateRequest selector=0 ;;
-      kernel_*) message=EstimateKernelRequest selector=1 ;;
+  local file message selector service
+  mkdir -p "$scratch/request_seeds" "$scratch/scheduling_seeds"
+  for file in tests/fuzz/seeds/{request,scheduling}/*.textproto; do
+    service=scheduling
+    case "$(basename "$file" .textproto)" in
+      estimate_*) service=estimation message=EstimateRequest selector=0 ;;
+      kernel_*) service=estimation message=EstimateKernelRequest selector=1 ;;
+      recommend_*) message=RecommendBatchSizeRequest selector=0 ;;
+      latencies) message=PredictLatenciesRequest selector=1 ;;
+      steps) message=PredictStepsRequest selector=2 ;;
+      capacity*) message=FindEngineCapacityRequest selector=3 ;;
+      fit) message=FitLatencyModelRequest selector=4 ;;
+      message) message=StreamPredictionsRequest selector=5 ;;
       *) fail "$file: the name says no method" ;;
     esac
     {
       printf '%s' "$selector"
       protoc --proto_path=proto --encode="mansard.v1.$message" \
-        mansard/v1/estimation_service.proto <"$file"
-    } >"$scratch/request_seeds/$(basename "$file" .textproto)"
+        "mansard/v1/${service}_service.proto" <"$file"
+    } >"$scratch/$(basename "$(dirname "$file")")_seeds/$(basename "$file" .textproto)"
   done
 }
 
@@ -44,8 +52,8 @@ encode_requests() {
 run_target() {
   local target="$1" name="${1%_fuzz}" seeds status=0
   seeds="tests/fuzz/seeds/$name"
-  if [ "$name" = request ]; then
-    seeds="$scratch/request_seeds"
+  if [ -d "$scratch/${name}_seeds" ]; then
+    seeds="$scratch/${name}_seeds"
   fi
   mkdir "$scratch/$target"
   "$build/$target" "${limits[@]}" -max_total_time="$seconds" \
@@ -65,7 +73,7 @@ run_target() {
 
 cmake --preset fuzz
 cmake --build --preset fuzz
-mkdir -p "$findings" "$scratch/request_seeds"
+mkdir -p "$findings"
 encode_requests
 failed=0
 for target in "${targets[@]}"; do

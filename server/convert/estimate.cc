@@ -69,6 +69,16 @@ void AddBoundShares(const model::PhaseEstimate& phase,
   }
 }
 
+void AddTierShares(const model::Estimate& estimate, v1::PhaseEstimate& proto) {
+  const auto shares = model::TierShares(estimate.ops, estimate.times);
+  for (size_t i = shares.size(); i-- > 0;) {
+    if (shares[i] == 0) continue;
+    v1::PhaseEstimate::TierShare& share = *proto.add_tier_shares();
+    share.set_tier(TierToProto(static_cast<model::Tier>(i)));
+    share.set_time_ratio(shares[i]);
+  }
+}
+
 // `time`: of the step or op that `proto` is.
 template <class Proto>
 void AddWaterfall(const model::Waterfall& waterfall, model::Seconds time,
@@ -161,6 +171,7 @@ void ToProto(const model::Estimate& estimate, const model::Target& target,
   proto.set_p10_seconds(phase.p10.value());
   proto.set_p90_seconds(phase.p90.value());
   proto.set_tier(TierToProto(phase.tier));
+  AddTierShares(estimate, proto);
   proto.set_output_tokens_per_second(phase.output_tokens_per_second);
   proto.set_draft_seconds(phase.draft.value());
   proto.set_target_model_seconds(phase.target_model().value());

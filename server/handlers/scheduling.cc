@@ -28,19 +28,10 @@ absl::StatusOr<const EngineEntry*> FindEngine(const CallContext& call,
   return call.state().FindEngine(*id);
 }
 
-// `answer` of the engine, once every rule is looked at.
-template <class Answer>
-absl::StatusOr<const EngineEntry*> EngineOf(const CallContext& call,
-                                            const std::string& name,
-                                            const Answer& answer) {
-  model::Violations violations;
-  const absl::StatusOr<const EngineEntry*> found =
-      FindEngine(call, name, violations);
-  if (found.ok() && *found != nullptr) {
-    answer(*(*found)->engine, violations);
-  }
-  if (!violations.empty()) return InvalidRequest(violations);
-  return found;
+// Null where it is not there, or broken.
+const model::ServingEngine* EngineOf(
+    const absl::StatusOr<const EngineEntry*>& entry) {
+  return entry.ok() && *entry != nullptr ? (*entry)->engine.get() : nullptr;
 }
 
 // Of what an engine answers without a pass of the caller's.
@@ -56,26 +47,49 @@ void ShowFactors(const EngineEntry& entry, Answer& answer) {
   *answer.mutable_observed_factors() = resolution.observed_factors();
 }
 
+// One row of PredictLatencies.
+void Predict(const CallContext& call, const v1::LatencyQuery& query,
+             model::StepTimer& timer, v1::PredictLatenciesResponse::Row& row) {
+  model::Violations violations;
+  const model::LatencyQuery asked = FromProto(query);
+  const auto entry = FindEngine(call, query.engine(), violations);
+  const model::ServingEngine* const engine = EngineOf(entry);
+  std::optional<model::LatencyAnswer> answer;
+  if (engine == nullptr) {
+    model::CheckQuery(nullptr, asked, violations);
+  } else {
+    answer = model::PredictLatency(*engine, asked, timer, violations);
+  }
+  if (!violations.empty()) {
+    *row.mutable_error() = ToRpcStatus(InvalidRequest(violations));
+  } else if (!entry.ok()) {
+    *row.mutable_error() = ToRpcStatus(entry.status());
+  } else {
+    ToProto(*answer, *row.mutable_prediction());
+    ShowFactors(**entry, *row.mutable_prediction());
+  }
+}
+
 }  // namespace
 
 absl::Status RecommendBatchSize(CallContext& call,
                                 const v1::RecommendBatchSizeRequest& request,
                                 v1::RecommendBatchSizeResponse& response) {
-  model::StepTimer timer;
-  ASSIGN_OR_RETURN(const EngineEntry* entry,
-                   EngineOf(call, request.engine(),
-                            [&](const model::ServingEngine& engine,
-                                model::Violations& violations) {
-                              const model::BatchQuestion question =
-                                  FromProto(request, violations);
-                              const std::optional<model::BatchAnswer> answer =
-                                  model::RecommendBatch(engine, question, timer,
-                                                        violations);
-                              if (answer.has_value()) {
-                                ToProto(*answer, question, engine, response);
-                              }
-                            }));
-  Resolve(*entry, *response.mutable_resolution());
+  model::Violations violations;
+  const model::BatchQuestion question = FromProto(request, violations);
+  const auto entry = FindEngine(call, request.engine(), violations);
+  const model::ServingEngine* const engine = EngineOf(entry);
+  std::optional<model::BatchAnswer> answer;
+  if (engine == nullptr) {
+    model::CheckQuestion(nullptr, question, violations);
+  } else {
+    model::StepTimer timer;
+    answer = model::RecommendBatch(*engine, question, timer, violations);
+  }
+  if (!violations.empty()) return InvalidRequest(violations);
+  RETURN_IF_ERROR(entry.status());
+  ToProto(*answer, question, *engine, response);
+  Resolve(**entry, *response.mutable_resolution());
   return absl::OkStatus();
 }
 
@@ -93,19 +107,7 @@ absl::Status PredictLatencies(CallContext& call,
   model::StepTimer timer;
   response.mutable_rows()->Reserve(request.queries_size());
   for (const v1::LatencyQuery& query : request.queries()) {
-    v1::PredictLatenciesResponse::Row& row = *response.add_rows();
-    const absl::StatusOr<const EngineEntry*> entry = EngineOf(
-        call, query.engine(),
-        [&](const model::ServingEngine& engine, model::Violations& violations) {
-          const std::optional<model::LatencyAnswer> answer =
-              model::PredictLatency(engine, FromProto(query), timer,
-                                    violations);
-          if (answer.has_value()) {
-            ToProto(*answer, *row.mutable_prediction());
-          }
-        });
-    if (entry.ok()) ShowFactors(**entry, *row.mutable_prediction());
-    if (!entry.ok()) *row.mutable_error() = ToRpcStatus(entry.status());
+    Predict(call, query, timer, *response.add_rows());
   }
   return absl::OkStatus();
 }
@@ -113,58 +115,63 @@ absl::Status PredictLatencies(CallContext& call,
 absl::Status FindEngineCapacity(CallContext& call,
                                 const v1::FindEngineCapacityRequest& request,
                                 v1::FindEngineCapacityResponse& response) {
-  model::StepTimer timer;
-  ASSIGN_OR_RETURN(
-      const EngineEntry* entry,
-      EngineOf(call, request.engine(),
-               [&](const model::ServingEngine& engine,
-                   model::Violations& violations) {
-                 const std::optional<model::CapacityAnswer> answer =
-                     model::FindCapacity(engine, FromProto(request, violations),
-                                         timer, violations);
-                 if (answer.has_value()) ToProto(*answer, response);
-               }));
-  Resolve(*entry, *response.mutable_resolution());
+  model::Violations violations;
+  const model::CapacityQuestion question = FromProto(request, violations);
+  const auto entry = FindEngine(call, request.engine(), violations);
+  const model::ServingEngine* const engine = EngineOf(entry);
+  std::optional<model::CapacityAnswer> answer;
+  if (engine == nullptr) {
+    model::CheckCapacityQuestion(nullptr, question, violations);
+  } else {
+    model::StepTimer timer;
+    answer = model::FindCapacity(*engine, question, timer, violations);
+  }
+  if (!violations.empty()) return InvalidRequest(violations);
+  RETURN_IF_ERROR(entry.status());
+  ToProto(*answer, response);
+  Resolve(**entry, *response.mutable_resolution());
   return absl::OkStatus();
 }
 
 absl::Status EstimateServedLoad(CallContext& call,
                                 const v1::EstimateServedLoadRequest& request,
                                 v1::EstimateServedLoadResponse& response) {
+  model::Violations violations;
+  const model::ServedLoad load = FromProto(request);
+  const auto entry = FindEngine(call, request.engine(), violations);
+  const model::ServingEngine* const engine = EngineOf(entry);
+  std::optional<model::ServedAnswer> answer;
   model::StepTimer timer;
-  ASSIGN_OR_RETURN(
-      const EngineEntry* entry,
-      EngineOf(call, request.engine(),
-               [&](const model::ServingEngine& engine,
-                   model::Violations& violations) {
-                 const model::ServedLoad load = FromProto(request);
-                 const std::optional<model::ServedAnswer> answer =
-                     model::EstimateServedLoad(engine, load, timer, violations);
-                 if (!answer.has_value()) return;
-                 ToProto(*answer,
-                         model::IntervalsOf(engine, load, *answer, timer),
-                         response);
-               }));
-  Resolve(*entry, *response.mutable_resolution());
+  if (engine == nullptr) {
+    model::CheckServedLoad(nullptr, load, violations);
+  } else {
+    answer = model::EstimateServedLoad(*engine, load, timer, violations);
+  }
+  if (!violations.empty()) return InvalidRequest(violations);
+  RETURN_IF_ERROR(entry.status());
+  ToProto(*answer, model::IntervalsOf(*engine, load, *answer, timer), response);
+  Resolve(**entry, *response.mutable_resolution());
   return absl::OkStatus();
 }
 
 absl::Status FitLatencyModel(CallContext& call,
                              const v1::FitLatencyModelRequest& request,
                              v1::FitLatencyModelResponse& response) {
-  model::StepTimer timer;
-  ASSIGN_OR_RETURN(const EngineEntry* entry,
-                   EngineOf(call, request.engine(),
-                            [&](const model::ServingEngine& engine,
-                                model::Violations& violations) {
-                              const std::optional<model::LatencyModel> answer =
-                                  model::FitLatencyModel(engine,
-                                                         FromProto(request),
-                                                         timer, violations);
-                              if (answer.has_value())
-                                ToProto(*answer, response);
-                            }));
-  Resolve(*entry, *response.mutable_resolution());
+  model::Violations violations;
+  const model::LatencyModelQuestion question = FromProto(request);
+  const auto entry = FindEngine(call, request.engine(), violations);
+  const model::ServingEngine* const engine = EngineOf(entry);
+  std::optional<model::LatencyModel> answer;
+  if (engine == nullptr) {
+    model::CheckLatencyModelQuestion(nullptr, question, violations);
+  } else {
+    model::StepTimer timer;
+    answer = model::FitLatencyModel(*engine, question, timer, violations);
+  }
+  if (!violations.empty()) return InvalidRequest(violations);
+  RETURN_IF_ERROR(entry.status());
+  ToProto(*answer, response);
+  Resolve(**entry, *response.mutable_resolution());
   return absl::OkStatus();
 }
 

@@ -1,4 +1,5 @@
 // PredictSteps: passes in columns.
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -13,8 +14,11 @@
 namespace mansard::server {
 namespace {
 
-using Counts = google::protobuf::RepeatedField<int32_t>;
-using Tokens = google::protobuf::RepeatedField<int64_t>;
+// Callers that are gone are noticed this often.
+constexpr int kRowsBetweenLooks = 4096;
+// Rows that are wrong are named up to as many violations; an error has room for
+// no more.
+constexpr size_t kMostViolations = 100;
 
 // Rows of the request's columns, of equal length or empty.
 class Columns {
@@ -25,6 +29,7 @@ class Columns {
   // How many rows there are; 0, with violations, where the lengths differ or
   // break a rule.
   int Check(model::Violations& violations) const {
+    const size_t before = violations.all().size();
     int rows = 0;
     const auto look = [&](const char* field, int size) {
       if (size == 0) return;
@@ -45,37 +50,97 @@ class Columns {
                      absl::StrCat("and the other columns have ", rows,
                                   " entries; allowed: 1 to ", kMaxStepRows));
     }
-    return violations.empty() ? rows : 0;
+    return violations.all().size() == before ? rows : 0;
   }
 
-  // As a pass has it: groups of no request are left out.
-  model::RequestGroups GroupsOf(int row) const {
-    model::RequestGroups groups;
-    const int64_t prompts = At(request_.prefill_request_counts(), row);
-    if (prompts != 0) {
-      groups.push_back({model::Role::kPrefill, prompts,
-                        At(request_.prefill_token_counts(), row),
-                        At(request_.prefill_prior_token_counts(), row)});
-    }
-    const int64_t decodes = At(request_.decode_request_counts(), row);
-    if (decodes != 0) {
-      groups.push_back({model::Role::kDecode, decodes, 1,
-                        At(request_.decode_context_token_counts(), row) - 1});
-    }
-    return groups;
+  // Empty with violations, at entries of the columns, where the row breaks a
+  // rule.
+  std::optional<model::ForwardPass> PassOf(
+      int row, int64_t max_context, model::Violations& violations) const {
+    // The pass's own rules are named by groups: they only say whether.
+    model::Violations broken;
+    std::optional<model::ForwardPass> pass =
+        model::ForwardPass::Create(GroupsOf(row), max_context, broken);
+    if (!pass.has_value()) Explain(row, max_context, violations);
+    return pass;
   }
 
  private:
+  struct Row {
+    int64_t decodes;
+    int64_t decode_context;
+    int64_t prompts;
+    int64_t prompt_tokens;
+    int64_t prompt_prior;
+  };
+
   template <class Column>
   static int64_t At(const Column& column, int row) {
     return column.empty() ? 0 : column.Get(row);
   }
 
+  Row At(int row) const {
+    return {.decodes = At(request_.decode_request_counts(), row),
+            .decode_context = At(request_.decode_context_token_counts(), row),
+            .prompts = At(request_.prefill_request_counts(), row),
+            .prompt_tokens = At(request_.prefill_token_counts(), row),
+            .prompt_prior = At(request_.prefill_prior_token_counts(), row)};
+  }
+
+  // Groups of no request are left out.
+  model::RequestGroups GroupsOf(int row) const {
+    const Row counts = At(row);
+    model::RequestGroups groups;
+    if (counts.prompts != 0) {
+      groups.push_back({model::Role::kPrefill, counts.prompts,
+                        counts.prompt_tokens, counts.prompt_prior});
+    }
+    if (counts.decodes != 0) {
+      groups.push_back({model::Role::kDecode, counts.decodes, 1,
+                        std::max<int64_t>(counts.decode_context, 0) - 1});
+    }
+    return groups;
+  }
+
+  // Adds what is wrong with a row that is no pass.
+  void Explain(int row, int64_t max_context,
+               model::Violations& violations) const {
+    const Row counts = At(row);
+    const size_t before = violations.all().size();
+    const auto check = [&](const char* column, int64_t value, int64_t least,
+                           int64_t most) {
+      return violations.CheckRange(
+          model::Indexed(column, static_cast<size_t>(row)),
+          static_cast<double>(value), static_cast<double>(least),
+          static_cast<double>(most));
+    };
+    if (counts.decodes != 0) {
+      check("decode_request_counts", counts.decodes, 1,
+            model::ForwardPass::kMaxRequests);
+      check("decode_context_token_counts", counts.decode_context, 1,
+            max_context);
+    }
+    if (counts.prompts != 0) {
+      check("prefill_request_counts", counts.prompts, 1,
+            model::ForwardPass::kMaxRequests);
+      const bool tokens = check(
+          "prefill_token_counts", counts.prompt_tokens, 1,
+          std::min<int64_t>(max_context, model::ForwardPass::kMaxNewTokens));
+      check("prefill_prior_token_counts", counts.prompt_prior, 0,
+            tokens ? max_context - counts.prompt_tokens : max_context);
+    }
+    if (violations.all().size() != before) return;
+    violations.Add(
+        model::Indexed("decode_request_counts", static_cast<size_t>(row)),
+        counts.decodes == 0 && counts.prompts == 0
+            ? "is 0, and so is prefill_request_counts: a pass has requests"
+            : absl::StrCat("and prefill_request_counts compute more than ",
+                           model::ForwardPass::kMaxTotalTokens,
+                           " tokens in one pass"));
+  }
+
   const v1::PredictStepsRequest& request_;
 };
-
-// Callers that are gone are noticed this often.
-constexpr int kRowsBetweenLooks = 4096;
 
 }  // namespace
 
@@ -88,21 +153,21 @@ absl::Status PredictSteps(CallContext& call,
       targets.ResolveEngine(request.engine(), violations);
   const Columns columns(request);
   const int rows = columns.Check(violations);
-  if (!violations.empty()) return InvalidRequest(violations);
-  RETURN_IF_ERROR(target.error);
-  const model::ServingEngine& engine = *targets.engine()->engine;
+  const model::ServingEngine* const engine =
+      targets.engine() == nullptr ? nullptr : targets.engine()->engine.get();
   model::StepTimer timer;
   response.mutable_step_seconds()->Reserve(rows);
   for (int row = 0; row < rows; ++row) {
     if (row % kRowsBetweenLooks == 0) RETURN_IF_ERROR(call.CheckAlive());
-    const std::optional<model::ForwardPass> pass = model::ForwardPass::Create(
-        columns.GroupsOf(row), target.graph.max_context, violations);
-    if (!pass.has_value()) {
-      return AtPath(InvalidRequest(violations),
-                    model::Indexed("rows", static_cast<size_t>(row)));
-    }
-    response.add_step_seconds(engine.StepTime(*pass, timer).value());
+    const std::optional<model::ForwardPass> pass =
+        columns.PassOf(row, target.graph.max_context, violations);
+    if (violations.all().size() >= kMostViolations) break;
+    // Once one is wrong the others are only looked at.
+    if (engine == nullptr || !violations.empty()) continue;
+    response.add_step_seconds(engine->StepTime(*pass, timer).value());
   }
+  if (!violations.empty()) return InvalidRequest(violations);
+  RETURN_IF_ERROR(target.error);
   *response.mutable_resolution() = targets.engine()->proto.resolution();
   return absl::OkStatus();
 }

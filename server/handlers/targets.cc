@@ -1,10 +1,12 @@
 #include "server/handlers/targets.h"
 
+#include <string>
 #include <utility>
 #include <vector>
 
 #include "absl/hash/hash.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "model/base/status_macros.h"
 #include "model/io/graph_io.h"
 #include "server/catalog/errors.h"
@@ -206,6 +208,22 @@ model::ContentHasher HasherOf(const model::Target& target,
   return hasher;
 }
 
+// Stacks of the device that measurements know better than this target's.
+void AddMeasuredStacks(const model::Target& target,
+                       v1::Resolution& resolution) {
+  const model::KernelStack& stack = target.view().stack;
+  const model::Tier tier = stack.StrongestTier();
+  std::vector<std::string> measured;
+  for (const model::KernelStack& other : target.hardware().stacks()) {
+    if (other.StrongestTier() > tier) measured.push_back(other.spec().id);
+  }
+  if (measured.empty()) return;
+  resolution.add_assumptions(absl::StrCat(
+      "kernel stack \"", stack.spec().id, "\" is of tier ",
+      model::TierName(tier),
+      "; measured on this device: ", absl::StrJoin(measured, ", ")));
+}
+
 // Of a target that keeps every rule. `revisions`: those of graph and profile.
 std::shared_ptr<const ResolvedTarget> Complete(model::Target target,
                                                const GraphFacts& graph,
@@ -220,6 +238,7 @@ std::shared_ptr<const ResolvedTarget> Complete(model::Target target,
   for (const std::string& assumption : target.assumptions()) {
     resolution.add_assumptions(assumption);
   }
+  AddMeasuredStacks(target, resolution);
   const model::ContentHasher hasher = HasherOf(target, resolution);
   return std::make_shared<const ResolvedTarget>(
       ResolvedTarget{std::move(target), graph, std::move(resolution), hasher});

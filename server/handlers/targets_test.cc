@@ -1,8 +1,10 @@
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <memory>
 #include <string>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "server/handlers/target_resolver.h"
 
@@ -46,6 +48,26 @@ TEST_F(TargetsTest, CallsShareWhatTheCatalogNames) {
   EXPECT_NE(first.resolved.get(), other.resolved.get());
   EXPECT_EQ(other.resolved->target.layout().tensor(), 2);
   EXPECT_EQ(again.graph.max_context, first.graph.max_context);
+}
+
+// The default stack is nobody's; the answer says which ones were measured.
+TEST_F(TargetsTest, SaysWhichStacksWereMeasured) {
+  const auto measured = [this](const std::string& hardware,
+                               const std::string& stack) {
+    v1::Target target = Named(1);
+    target.set_hardware_profile(hardware);
+    target.set_kernel_stack(stack);
+    const TargetAnswer answer = Resolve(target);
+    for (const std::string& text : answer.resolved->resolution.assumptions()) {
+      if (absl::StrContains(text, "measured on this device")) return text;
+    }
+    return std::string();
+  };
+  EXPECT_THAT(measured("hardwareProfiles/h100-sxm", ""),
+              ::testing::AllOf(::testing::HasSubstr("\"generic\" is of tier"),
+                               ::testing::HasSubstr("vllm-0.24")));
+  EXPECT_EQ(measured("hardwareProfiles/h100-sxm", "vllm-0.24"), "");
+  EXPECT_EQ(measured("hardwareProfiles/tpu-v5p", ""), "");
 }
 
 TEST_F(TargetsTest, KeptIsWhatIsResolvedAnew) {

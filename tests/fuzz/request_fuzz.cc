@@ -8,19 +8,15 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
-#include <string>
 
 #include "absl/status/status.h"
-#include "absl/strings/str_cat.h"
 #include "google/protobuf/stubs/logging.h"
-#include "google/rpc/error_details.pb.h"
-#include "google/rpc/status.pb.h"
 #include "mansard/v1/estimation_service.pb.h"
 #include "server/env.h"
-#include "server/error.h"
 #include "server/handlers/estimation.h"
 #include "server/handlers/kernel.h"
 #include "server/rpc.h"
+#include "tests/fuzz/errors.h"
 #include "tests/fuzz/property.h"
 
 namespace {
@@ -30,8 +26,6 @@ namespace server = ::mansard::server;
 namespace v1 = ::mansard::v1;
 using fuzz::Require;
 
-// What clients take in trailers.
-constexpr size_t kMaxTrailerBytes = 8192;
 // A sum of rounded times may lie this much below the sum of their floors.
 constexpr double kRounding = 1e-9;
 
@@ -77,45 +71,6 @@ void RequireAnswer(const v1::EstimateKernelResponse& response) {
   for (const v1::OpEstimate& op : response.ops()) RequireTimes(op);
 }
 
-// As a client reads it off the wire.
-void RequireError(const absl::Status& error) {
-  const grpc::Status wire = server::ToGrpcStatus(error);
-  const std::string shown =
-      absl::StrCat(wire.error_code(), ": ", wire.error_message());
-  Require(!wire.error_message().empty(), "an error has a message", shown);
-  Require(wire.error_message().size() + wire.error_details().size() <=
-              kMaxTrailerBytes,
-          "an error fits into trailers", shown);
-  google::rpc::Status status;
-  Require(status.ParseFromString(wire.error_details()), "details are a Status",
-          shown);
-  int reasons = 0;
-  int violations = 0;
-  for (const google::protobuf::Any& detail : status.details()) {
-    google::rpc::ErrorInfo info;
-    google::rpc::BadRequest bad_request;
-    if (detail.UnpackTo(&info) && !info.reason().empty()) ++reasons;
-    if (!detail.UnpackTo(&bad_request)) continue;
-    for (const auto& violation : bad_request.field_violations()) {
-      Require(!violation.description().empty(), "a violation is described",
-              violation.field());
-      ++violations;
-    }
-  }
-  Require(reasons == 1, "an error has one reason", status);
-  switch (error.code()) {
-    case absl::StatusCode::kInvalidArgument:
-      Require(violations > 0, "a bad request names what is wrong", shown);
-      break;
-    case absl::StatusCode::kNotFound:
-    case absl::StatusCode::kFailedPrecondition:
-    case absl::StatusCode::kResourceExhausted:
-      break;
-    default:
-      Require(false, "the error is one that the service documents", shown);
-  }
-}
-
 template <class Request, class Response>
 void Call(server::Handler<Request, Response> handler, const uint8_t* data,
           size_t size) {
@@ -129,7 +84,7 @@ void Call(server::Handler<Request, Response> handler, const uint8_t* data,
   if (status.ok()) {
     RequireAnswer(response);
   } else {
-    RequireError(status);
+    fuzz::RequireError(status);
   }
 }
 

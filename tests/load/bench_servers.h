@@ -9,6 +9,7 @@
 #include <string>
 
 #include "mansard/v1/estimation_service.grpc.pb.h"
+#include "mansard/v1/scheduling_service.grpc.pb.h"
 #include "server/server.h"
 
 namespace mansard::load {
@@ -27,8 +28,8 @@ grpc::Status SendOne(v1::EstimationService::Stub& stub,
                      const v1::BatchEstimateRequest& request,
                      v1::BatchEstimateResponse& response);
 
-// A real server and an empty one: the empty one's handlers copy a constant
-// answer. Same API, same arenas.
+// A real server, with "engines/bench", and an empty one: the empty one's
+// handlers copy a constant answer. Same API, same arenas.
 class BenchServers {
  public:
   BenchServers();
@@ -40,11 +41,19 @@ class BenchServers {
   // What the empty server answers. Not while it has calls.
   void SetAnswer(const v1::EstimateResponse& answer);
   void SetAnswer(const v1::BatchEstimateResponse& answer);
+  void SetAnswer(const v1::RecommendBatchSizeResponse& answer);
+  void SetAnswer(const v1::PredictLatenciesResponse& answer);
+  void SetAnswer(const v1::PredictStepsResponse& answer);
+  void SetAnswer(const v1::FindEngineCapacityResponse& answer);
+  void SetAnswer(const v1::StreamPredictionsResponse& answer);
 
  private:
-  class EmptyService;
+  class EmptyEstimation;
+  class EmptyScheduling;
+  void CreateEngine();
 
-  std::unique_ptr<EmptyService> empty_service_;
+  std::unique_ptr<EmptyEstimation> empty_estimation_;
+  std::unique_ptr<EmptyScheduling> empty_scheduling_;
   int empty_port_ = 0;
   std::unique_ptr<server::Server> real_;
   std::unique_ptr<grpc::Server> empty_;

@@ -14,6 +14,7 @@
 #include "absl/strings/str_cat.h"
 #include "google/rpc/error_details.pb.h"
 #include "google/rpc/status.pb.h"
+#include "tests/load/scheduling_requests.h"
 
 namespace mansard::load {
 namespace {
@@ -228,6 +229,53 @@ void AddImports(std::vector<Case>& cases) {
                  "torch_dtype": "bfloat16", "model_type": "llama"})")));
 }
 
+// The last message of a stream of a few.
+Case StreamCase() {
+  const auto send = [](Stubs& stubs, double& seconds) {
+    grpc::ClientContext context;
+    context.set_deadline(std::chrono::system_clock::now() +
+                         std::chrono::minutes(2));
+    const auto start = std::chrono::steady_clock::now();
+    const auto stream = stubs.scheduling->StreamPredictions(&context);
+    v1::StreamPredictionsResponse response;
+    for (int groups = 1; groups <= 4; ++groups) {
+      if (!stream->Write(StepMessage(groups)) || !stream->Read(&response)) {
+        break;
+      }
+    }
+    stream->WritesDone();
+    const grpc::Status status = stream->Finish();
+    seconds =
+        std::chrono::duration<double>(std::chrono::steady_clock::now() - start)
+            .count();
+    return ToAnswer(status, response);
+  };
+  return {CaseKind::kScheduling, "StreamPredictions", send};
+}
+
+void AddScheduling(std::vector<Case>& cases) {
+  using Stub = v1::SchedulingService::Stub;
+  const auto add = [&cases](const char* method, auto call, auto request) {
+    cases.push_back(MakeCase(CaseKind::kScheduling, method, &Stubs::scheduling,
+                             call, std::move(request)));
+  };
+  add("RecommendBatchSize", &Stub::RecommendBatchSize, RecommendRequest());
+  add("RecommendBatchSize", &Stub::RecommendBatchSize,
+      FullRecommendRequest(64));
+  for (int rows : {1, 16, 512}) {
+    add("PredictLatencies", &Stub::PredictLatencies, LatenciesRequest(rows));
+  }
+  for (int rows : {1, 1000, 20'000}) {
+    add("PredictSteps", &Stub::PredictSteps, StepsRequest(rows));
+  }
+  add("FindEngineCapacity", &Stub::FindEngineCapacity, CapacityRequest());
+  v1::FitLatencyModelRequest fit;
+  fit.set_engine(CapacityRequest().engine());
+  *fit.mutable_shape() = CapacityRequest().shape();
+  add("FitLatencyModel", &Stub::FitLatencyModel, fit);
+  cases.push_back(StreamCase());
+}
+
 void AddBadEstimates(std::vector<Case>& cases) {
   const auto add = [&cases](const v1::EstimateRequest& request) {
     cases.push_back(MakeCase(CaseKind::kBad, "Estimate", &Stubs::estimation,
@@ -269,6 +317,15 @@ void AddBadOthers(std::vector<Case>& cases) {
   cases.push_back(MakeCase(CaseKind::kBad, "EstimateKernel", &Stubs::estimation,
                            &v1::EstimationService::Stub::EstimateKernel,
                            v1::EstimateKernelRequest()));
+  v1::RecommendBatchSizeRequest recommend;
+  recommend.set_engine("engines/absent");
+  cases.push_back(
+      MakeCase(CaseKind::kBad, "RecommendBatchSize", &Stubs::scheduling,
+               &v1::SchedulingService::Stub::RecommendBatchSize, recommend));
+  v1::PredictStepsRequest steps = StepsRequest(100);
+  steps.set_decode_request_counts(57, -1);
+  cases.push_back(MakeCase(CaseKind::kBad, "PredictSteps", &Stubs::scheduling,
+                           &v1::SchedulingService::Stub::PredictSteps, steps));
   cases.push_back(MakeCase(
       CaseKind::kBad, "ListModelGraphs", &Stubs::catalog,
       &v1::CatalogService::Stub::ListModelGraphs,
@@ -279,7 +336,8 @@ void AddBadOthers(std::vector<Case>& cases) {
 
 Stubs::Stubs(const std::shared_ptr<grpc::Channel>& channel)
     : estimation(v1::EstimationService::NewStub(channel)),
-      catalog(v1::CatalogService::NewStub(channel)) {}
+      catalog(v1::CatalogService::NewStub(channel)),
+      scheduling(v1::SchedulingService::NewStub(channel)) {}
 
 const char* CaseKindName(CaseKind kind) {
   switch (kind) {
@@ -295,10 +353,20 @@ const char* CaseKindName(CaseKind kind) {
       return "catalog";
     case CaseKind::kImport:
       return "import";
+    case CaseKind::kScheduling:
+      return "scheduling";
     case CaseKind::kBad:
       return "bad";
   }
   return "";
+}
+
+bool CreateEngine(Stubs& stubs) {
+  grpc::ClientContext context;
+  v1::Engine engine;
+  const grpc::Status status =
+      stubs.catalog->CreateEngine(&context, CreateBenchEngine(), &engine);
+  return status.ok() || status.error_code() == grpc::StatusCode::ALREADY_EXISTS;
 }
 
 std::vector<Case> AllCases() {
@@ -309,6 +377,7 @@ std::vector<Case> AllCases() {
   AddRooflines(cases);
   AddCatalogReads(cases);
   AddImports(cases);
+  AddScheduling(cases);
   AddBadEstimates(cases);
   AddBadOthers(cases);
   return cases;

@@ -12,6 +12,7 @@
 
 #include "mansard/v1/catalog_service.grpc.pb.h"
 #include "mansard/v1/estimation_service.grpc.pb.h"
+#include "mansard/v1/scheduling_service.grpc.pb.h"
 
 namespace mansard::load {
 
@@ -20,6 +21,7 @@ struct Stubs {
 
   std::unique_ptr<v1::EstimationService::Stub> estimation;
   std::unique_ptr<v1::CatalogService::Stub> catalog;
+  std::unique_ptr<v1::SchedulingService::Stub> scheduling;
 };
 
 // What came back, in one form: equal texts are equal answers.
@@ -38,9 +40,10 @@ enum class CaseKind {
   kRoofline,
   kCatalog,
   kImport,
+  kScheduling,
   kBad
 };
-inline constexpr int kCaseKindCount = 7;
+inline constexpr int kCaseKindCount = 8;
 const char* CaseKindName(CaseKind kind);
 
 struct Case {
@@ -54,8 +57,11 @@ struct Case {
 
 // Decodes, prefills and mixed passes of shipped models on shipped devices at
 // several tensor sizes; kernels; batches of 16 and 64, and one of 200 that is
-// heavy; rooflines; catalog reads; an import; and requests that are refused,
-// one of each kind.
+// heavy; rooflines; catalog reads; an import; what schedulers ask about
+// "engines/bench"; and requests that are refused, one of each kind.
 std::vector<Case> AllCases();
+// Makes the engine that the cases are about, where it is not there. False: it
+// could not be made.
+bool CreateEngine(Stubs& stubs);
 
 }  // namespace mansard::load

@@ -17,8 +17,11 @@
 #include "server/arena_messages.h"
 #include "server/env.h"
 #include "server/handlers/estimation.h"
+#include "server/handlers/scheduling.h"
 #include "server/rpc.h"
+#include "tests/load/bench_env.h"
 #include "tests/load/bench_servers.h"
+#include "tests/load/scheduling_requests.h"
 
 // What callgrind collects between: by this name.
 extern "C" {
@@ -63,7 +66,7 @@ class Calls {
     if (constant != nullptr) {
       response.CopyFrom(*constant);
     } else {
-      const server::CallRecord record(env_, method_, server::ClassOf(request),
+      const server::CallRecord record(env_, method_, server::CallClass::kHot,
                                       context_);
       const grpc::Status status = record.Finish(
           server::RunHandler(env_, context_, handler_, request, response));
@@ -101,6 +104,27 @@ void Batch64(ServerEnv& env, bool empty, int64_t count) {
       empty, count);
 }
 
+void Recommend(ServerEnv& env, bool empty, int64_t count) {
+  Count(Calls<v1::RecommendBatchSizeRequest, v1::RecommendBatchSizeResponse>(
+            env, Method::kRecommendBatchSize, server::RecommendBatchSize,
+            RecommendRequest()),
+        empty, count);
+}
+
+void Latencies64(ServerEnv& env, bool empty, int64_t count) {
+  Count(Calls<v1::PredictLatenciesRequest, v1::PredictLatenciesResponse>(
+            env, Method::kPredictLatencies, server::PredictLatencies,
+            LatenciesRequest(64)),
+        empty, count);
+}
+
+void Steps1000(ServerEnv& env, bool empty, int64_t count) {
+  Count(
+      Calls<v1::PredictStepsRequest, v1::PredictStepsResponse>(
+          env, Method::kPredictSteps, server::PredictSteps, StepsRequest(1000)),
+      empty, count);
+}
+
 struct Call {
   const char* name;
   bool empty;
@@ -109,15 +133,18 @@ struct Call {
 constexpr Call kCalls[] = {{"estimate", false, Estimate},
                            {"estimate_empty", true, Estimate},
                            {"batch_64", false, Batch64},
-                           {"batch_64_empty", true, Batch64}};
+                           {"batch_64_empty", true, Batch64},
+                           {"recommend", false, Recommend},
+                           {"recommend_empty", true, Recommend},
+                           {"latencies_64", false, Latencies64},
+                           {"latencies_64_empty", true, Latencies64},
+                           {"steps_1000", false, Steps1000},
+                           {"steps_1000_empty", true, Steps1000}};
 
 int Run(const char* name, int64_t count) {
   for (const Call& call : kCalls) {
     if (std::strcmp(call.name, name) != 0) continue;
-    auto catalog = server::Catalog::OpenInMemory();
-    if (!catalog.ok()) Fail(catalog.status().ToString());
-    ServerEnv env(server::LogLevel::kOff, *std::move(catalog), 1, 1);
-    call.run(env, call.empty, count);
+    call.run(TheEnv(), call.empty, count);
     return EXIT_SUCCESS;
   }
   Fail("no such call; without arguments the calls are listed");

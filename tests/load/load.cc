@@ -121,7 +121,8 @@ absl::StatusOr<Mix> ParseMix(const std::string& text) {
       return absl::InvalidArgumentError(
           absl::StrCat("--mix has \"", part,
                        "\"; allowed: kind=weight, with estimate, kernel, "
-                       "batch, roofline, catalog, import, bad and 0 to ",
+                       "batch, roofline, catalog, import, scheduling, "
+                       "bad and 0 to ",
                        kMaxWeight));
     }
   }
@@ -136,12 +137,17 @@ LoadResult RunLoad(
     const std::function<std::shared_ptr<grpc::Channel>()>& connect) {
   const std::vector<Case> cases = AllCases();
   std::vector<Answer> expected;
-  if (options.verify) {
-    Stubs stubs(connect());
-    double ignored = 0;
-    for (const Case& one : cases) expected.push_back(one.call(stubs, ignored));
-  }
+  Stubs alone(connect());
   LoadResult all;
+  if (!CreateEngine(alone)) {
+    all.mismatches = 1;
+    all.first_mismatch = "the engine of the cases could not be created";
+    return all;
+  }
+  if (options.verify) {
+    double ignored = 0;
+    for (const Case& one : cases) expected.push_back(one.call(alone, ignored));
+  }
   std::mutex mutex;
   std::latch ready(options.clients + 1);
   std::vector<std::thread> clients;

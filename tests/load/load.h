@@ -22,7 +22,8 @@ struct Mix {
 // what is allowed.
 absl::StatusOr<Mix> ParseMix(const std::string& text);
 inline constexpr char kDefaultMix[] =
-    "estimate=60,kernel=12,batch=2,roofline=1,catalog=10,import=2,bad=13";
+    "estimate=50,kernel=12,batch=2,roofline=1,catalog=10,import=2,"
+    "scheduling=10,bad=13";
 
 struct LoadOptions {
   // A thread and a connection each.
@@ -53,7 +54,8 @@ struct LoadResult {
   std::map<std::string, MethodResult> methods;
 };
 
-// `connect` makes a channel that shares no connection with another.
+// `connect` makes a channel that shares no connection with another. The engine
+// that cases are about is made beforehand.
 LoadResult RunLoad(
     const LoadOptions& options,
     const std::function<std::shared_ptr<grpc::Channel>()>& connect);

@@ -8,77 +8,33 @@
 // second. Rates vary with the machine; compare ratios.
 #include <grpcpp/grpcpp.h>
 
-#include <atomic>
-#include <chrono>
-#include <latch>
 #include <memory>
 #include <utility>
-#include <vector>
 
 #include "benchmark/benchmark.h"
 #include "mansard/v1/estimation_service.grpc.pb.h"
 #include "tests/load/bench_servers.h"
+#include "tests/load/chains.h"
 
 namespace mansard::load {
 namespace {
 
 using Stub = v1::EstimationService::Stub;
 
-template <class Response, class Done>
-void Start(Stub& stub, grpc::ClientContext& context,
-           const v1::EstimateRequest& request, Response& response, Done done) {
-  stub.async()->Estimate(&context, &request, &response, std::move(done));
-}
-template <class Response, class Done>
-void Start(Stub& stub, grpc::ClientContext& context,
-           const v1::BatchEstimateRequest& request, Response& response,
-           Done done) {
-  stub.async()->BatchEstimate(&context, &request, &response, std::move(done));
-}
-
-// Keeps `chains` calls running until `total` are done; returns the seconds.
-template <class Request, class Response>
-class Chains {
- public:
-  Chains(Stub& stub, const Request& request, int chains, int total)
-      : stub_(stub), request_(request), left_(total), ended_(chains) {
-    links_.resize(static_cast<size_t>(chains));
-  }
-
-  double Run() {
-    const auto start = std::chrono::steady_clock::now();
-    for (Link& link : links_) Next(link);
-    ended_.wait();
-    return std::chrono::duration<double>(std::chrono::steady_clock::now() -
-                                         start)
-        .count();
-  }
-
- private:
-  struct Link {
-    std::unique_ptr<grpc::ClientContext> context;
-    Response response;
+StartCall<v1::EstimateResponse> Start(Stub& stub,
+                                      const v1::EstimateRequest& request) {
+  return [&](grpc::ClientContext& context, v1::EstimateResponse& response,
+             Done done) {
+    stub.async()->Estimate(&context, &request, &response, std::move(done));
   };
-
-  void Next(Link& link) {
-    if (left_.fetch_sub(1) <= 0) {
-      ended_.count_down();
-      return;
-    }
-    link.context = std::make_unique<grpc::ClientContext>();
-    Start(stub_, *link.context, request_, link.response,
-          [this, &link](const grpc::Status& status) {
-            if (!status.ok()) Fail(status.error_message());
-            Next(link);
-          });
-  }
-
-  Stub& stub_;
-  const Request& request_;
-  std::vector<Link> links_;
-  std::atomic<int> left_;
-  std::latch ended_;
-};
+}
+StartCall<v1::BatchEstimateResponse> Start(
+    Stub& stub, const v1::BatchEstimateRequest& request) {
+  return [&](grpc::ClientContext& context, v1::BatchEstimateResponse& response,
+             Done done) {
+    stub.async()->BatchEstimate(&context, &request, &response, std::move(done));
+  };
+}
 
 template <class Response, class Request>
 void Compare(benchmark::State& state, const Request& request,
@@ -99,10 +55,10 @@ void Compare(benchmark::State& state, const Request& request,
   double empty_seconds = 0;
   for (auto _ : state) {
     const double seconds =
-        Chains<Request, Response>(*real, request, chains, calls_an_iteration)
+        Chains<Response>(Start(*real, request), chains, calls_an_iteration)
             .Run();
     empty_seconds +=
-        Chains<Request, Response>(*empty, request, chains, calls_an_iteration)
+        Chains<Response>(Start(*empty, request), chains, calls_an_iteration)
             .Run();
     real_seconds += seconds;
     state.SetIterationTime(seconds);

@@ -1,8 +1,12 @@
 #include "clients/cli/output/estimate_text.h"
 
+#include <string>
+#include <vector>
+
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
 #include "clients/cli/output/memory_text.h"
 #include "clients/cli/output/words.h"
 
@@ -78,6 +82,19 @@ std::string PipelineLines(const v1::PhaseEstimate& estimate) {
                Grouped(pipeline.steady_output_tokens_per_second(), 0))));
 }
 
+// "calibrated 96 %, spec 4 % of the kernels' time", or "calibrated".
+std::string TierSharesText(const v1::PhaseEstimate& estimate) {
+  if (estimate.tier_shares_size() == 1) return TierWord(estimate.tier());
+  std::vector<std::string> shares;
+  for (const auto& share : estimate.tier_shares()) {
+    shares.push_back(share.time_ratio() < 0.01
+                         ? absl::StrCat(TierWord(share.tier()), " <1 %")
+                         : absl::StrFormat("%s %.0f %%", TierWord(share.tier()),
+                                           100 * share.time_ratio()));
+  }
+  return absl::StrCat(absl::StrJoin(shares, ", "), " of the kernels' time");
+}
+
 }  // namespace
 
 std::string HeadlineText(const v1::EstimateResponse& response,
@@ -99,6 +116,7 @@ std::string HeadlineText(const v1::EstimateResponse& response,
       Line("p10-p90",
            absl::StrCat(WithUnit(estimate.p10_seconds(), Unit::kSeconds), " - ",
                         WithUnit(estimate.p90_seconds(), Unit::kSeconds))),
+      Line("tier", TierSharesText(estimate)),
       Line("floor",
            absl::StrFormat(
                "%s, %.0f %% of the step: the least that the datasheet allows",

@@ -71,6 +71,7 @@ TextColumn RenderColumn(const Report& report, size_t index) {
       has_numbers = true;
     }
   }
+  if (column.scaled_by != 0) largest = column.scaled_by;
   const Scale scale = ScaleFor(column.unit, largest);
   const int decimals = column.unit == Unit::kNone ? 0
                        : column.unit == Unit::kPercent

@@ -28,6 +28,8 @@ struct Column {
   // In CSV, unit included; empty: made from name and unit.
   std::string csv_name = "";
   Reader reader = Reader::kBoth;
+  // The number that chooses the scale of all; 0: the largest does.
+  double scaled_by = 0;
 };
 
 // Nothing ("-"), text, or a number in the column's base unit.

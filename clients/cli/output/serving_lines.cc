@@ -1,7 +1,6 @@
 #include "clients/cli/output/serving_lines.h"
 
 #include "absl/strings/str_format.h"
-#include "clients/cli/output/serving_text.h"
 
 namespace mansard::cli {
 namespace {

@@ -18,6 +18,8 @@ std::string LabelLine(absl::string_view label, absl::string_view text);
 std::string LimitWord(v1::BatchLimit limit);
 // "2,048 tokens in, 256 out".
 std::string ShapeText(const v1::RequestShape& shape);
+// "inter-token latency" for "inter_token_latency_seconds".
+std::string TargetText(const std::string& target);
 Cell SecondsCell(bool there, double seconds);
 Column TimeColumn(const char* name, const char* csv);
 

@@ -10,9 +10,6 @@
 
 namespace mansard::cli {
 
-// "inter-token latency" for "inter_token_latency_seconds".
-std::string TargetText(const std::string& target);
-
 // The batch, its throughput and bound; then what limits it, a line each.
 std::string BatchText(const v1::RecommendBatchSizeRequest& request,
                       const v1::RecommendBatchSizeResponse& response,

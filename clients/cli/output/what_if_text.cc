@@ -81,11 +81,16 @@ Report WhatIfReport(const v1::EstimateResponse& response, Reader reader) {
   for (const v1::WhatIf& row : all.changes()) {
     priced = priced || row.has_cost_per_million_tokens();
   }
+  // One change may take a thousand times as long; the others stay readable.
+  const double step = all.as_is().time_seconds();
+  const double token = all.as_is().seconds_per_token();
   Report report{
       {{"what if", Unit::kNone, Align::kLeft},
-       {"step", Unit::kSeconds},
-       {"a token", Unit::kSeconds, Align::kRight, "seconds_per_token"},
-       {"saved", Unit::kSeconds, Align::kRight, "saved_seconds_per_token"},
+       {"step", Unit::kSeconds, Align::kRight, "", Reader::kBoth, step},
+       {"a token", Unit::kSeconds, Align::kRight, "seconds_per_token",
+        Reader::kBoth, token},
+       {"saved", Unit::kSeconds, Align::kRight, "saved_seconds_per_token",
+        Reader::kBoth, token},
        {"needed", Unit::kBytes},
        {"fits", Unit::kNone, Align::kLeft},
        {"n", Unit::kNone, Align::kRight, "device_count"},
