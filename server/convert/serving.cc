@@ -283,6 +283,12 @@ void ToProto(const model::ServedAnswer& answer,
   proto.set_output_tokens_per_second(answer.output_tokens_per_second);
   proto.set_utilization_ratio(answer.utilization);
   proto.set_most_requests_per_second(answer.most_requests_per_second);
+  ToProto(intervals.requests_per_second, *proto.mutable_requests_interval());
+  ToProto(intervals.output_tokens_per_second,
+          *proto.mutable_output_tokens_interval());
+  ToProto(intervals.most_requests_per_second,
+          *proto.mutable_most_requests_interval());
+  ToProto(intervals.utilization, *proto.mutable_utilization_interval());
   proto.set_batch_request_count(answer.batch);
   if (!answer.saturated) proto.set_concurrency_count(answer.concurrency);
   proto.set_limit(ToProto(answer.limit));
