@@ -6,6 +6,7 @@
 #include "clients/cli/commands/commands.h"
 #include "clients/cli/commands/message_table.h"
 #include "clients/cli/commands/resources.h"
+#include "clients/cli/commands/serving_answer.h"
 #include "clients/cli/commands/serving_request.h"
 #include "clients/cli/commands/target.h"
 #include "clients/cli/input.h"
@@ -16,20 +17,6 @@ namespace mansard::cli {
 namespace {
 
 constexpr int64_t kMaxObservationBytes = 1'000'000;
-
-template <class Response>
-absl::StatusOr<Answer> AnswerOf(const Response& response, const Report& report,
-                                std::string text, const Arguments& arguments) {
-  if (arguments.output == OutputFormat::kJson) {
-    absl::StatusOr<std::string> json = JsonText(response);
-    if (!json.ok()) return json.status();
-    return Answer{.out = *std::move(json)};
-  }
-  if (arguments.output == OutputFormat::kCsv) {
-    return Answer{.out = CsvText(report)};
-  }
-  return Answer{.out = std::move(text)};
-}
 
 absl::StatusOr<v1::ReportObservationsRequest> ReadObservations(
     const std::string& file) {
@@ -87,7 +74,8 @@ absl::StatusOr<Answer> RunEngineLoad(const Session& session,
                    &response, Namer(arguments));
   if (!called.ok()) return WithHint(called, CatalogHint(called));
   return AnswerOf(response, ServedLoadReport(response),
-                  ServedLoadText(response, style), arguments);
+                  ServedLoadText(response, style), &response.resolution(),
+                  arguments, style);
 }
 
 absl::StatusOr<Answer> RunEngineObserve(const Session& session,
@@ -108,7 +96,7 @@ absl::StatusOr<Answer> RunEngineObserve(const Session& session,
     v1::ReportObservationsResponse shown;
     *shown.mutable_observed_factors() = engine->resolution().observed_factors();
     return AnswerOf(shown, ObservedReport(shown), ObservedText(shown, style),
-                    arguments);
+                    /*resolution=*/nullptr, arguments, style);
   }
   request->set_engine(EngineResource::Name(arguments.operand));
   request->set_replace_all(flags.forget);
@@ -120,7 +108,8 @@ absl::StatusOr<Answer> RunEngineObserve(const Session& session,
                    &response, Namer(arguments));
   if (!called.ok()) return WithHint(called, CatalogHint(called));
   return AnswerOf(response, ObservedReport(response),
-                  ObservedText(response, style), arguments);
+                  ObservedText(response, style), /*resolution=*/nullptr,
+                  arguments, style);
 }
 
 }  // namespace mansard::cli
