@@ -52,6 +52,12 @@ void ToProto(const model::TimeInterval& time, v1::TimePrediction& proto) {
   proto.set_p90_seconds(time.p90.value());
 }
 
+void ToProto(const model::RateInterval& rate,
+             v1::EstimateServedLoadResponse::RateInterval& proto) {
+  proto.set_p10(rate.p10);
+  proto.set_p90(rate.p90);
+}
+
 // Of requests and observations.
 template <class Proto>
 model::ServedLoad LoadOf(const Proto& proto) {
