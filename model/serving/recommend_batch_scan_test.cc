@@ -23,6 +23,7 @@ using mansard::testing::BuildTarget;
 using mansard::testing::DeepSeekV3;
 using mansard::testing::EnginePointer;
 using mansard::testing::FineHardware;
+using mansard::testing::Recommend;
 using mansard::testing::ResolveOn;
 using mansard::testing::ScanTimes;
 using mansard::testing::Shipped;
@@ -31,15 +32,6 @@ using mansard::testing::TargetOn;
 using mansard::testing::TinyDraftingGraph;
 using mansard::testing::TinyGraph;
 using mansard::testing::ToyHardware;
-
-BatchAnswer Recommend(const ServingEngine& engine,
-                      const BatchQuestion& question) {
-  StepTimer timer;
-  Violations violations;
-  auto answer = RecommendBatch(engine, question, timer, violations);
-  EXPECT_TRUE(violations.empty()) << violations.ToStatus();
-  return answer.value_or(BatchAnswer{});
-}
 
 // Batches that all fit, by the memory of whole estimates.
 int64_t ScanMemory(const ServingEngine& engine, BatchQuestion question,

@@ -16,20 +16,12 @@ namespace {
 using mansard::testing::BuildGraph;
 using mansard::testing::BuildTarget;
 using mansard::testing::EnginePointer;
+using mansard::testing::Recommend;
 using mansard::testing::ResolveOn;
 using mansard::testing::ShippedTarget;
 using mansard::testing::TargetOn;
 using mansard::testing::TinyGraph;
 using mansard::testing::ToyHardware;
-
-BatchAnswer Recommend(const ServingEngine& engine,
-                      const BatchQuestion& question) {
-  StepTimer timer;
-  Violations violations;
-  auto answer = RecommendBatch(engine, question, timer, violations);
-  EXPECT_TRUE(violations.empty()) << violations.ToStatus();
-  return answer.value_or(BatchAnswer{});
-}
 
 BatchQuestion OfContext(int64_t context) {
   BatchQuestion question;
