@@ -57,7 +57,8 @@ struct Compared {
 // one batch alone breaks them, where the next one is faster.
 std::vector<double> TargetsFor(const std::vector<double>& times) {
   std::vector<double> targets;
-  for (double share = 0; share <= 1.0001; share += 1.0 / 16) {
+  for (int sixteenth = 0; sixteenth <= 16; ++sixteenth) {
+    const double share = sixteenth / 16.0;
     const double most = static_cast<double>(times.size());
     const auto at = static_cast<size_t>(std::lround(std::pow(most, share)) - 1);
     for (const double factor : {1 - 1e-12, 1.0, 1.0003}) {

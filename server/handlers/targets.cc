@@ -321,7 +321,7 @@ void TargetCache::Keep(absl::string_view key,
     const Entry* there = nullptr;
     if (slots_[(first + probe) % kSlots].compare_exchange_strong(
             there, entry.get(), std::memory_order_acq_rel)) {
-      entry.release();
+      static_cast<void>(entry.release());  // The slot owns it.
       return;
     }
     if (there->key == key) return;  // Another call was faster.
