@@ -334,6 +334,13 @@ class ServingTest(CliTest):
         self.assertAlmostEqual(arriving["concurrency_count"], 16, delta=0.01)
         text = self.ok(*words).out
         self.assertRegex(text, r"(?m)^  per output token +[\d.]+ [mu]s ")
+        self.assertRegex(text, r"(?m)^  requests/s +[\d.]+ +[\d.]+ +[\d.]+$")
+        rows = csv.DictReader(io.StringIO(self.ok(*words, "-o", "csv").out))
+        most = {row["field"]: row for row in rows}["most_requests_per_second"]
+        self.assertLess(float(most["p10"]), float(most["value"]))
+        self.assertEqual(
+            float(most["p90"]), before["most_requests_interval"]["p90"]
+        )
         # Its stack is of kernels; the text says so as the answer does.
         self.assertIn("kernels alone", before["resolution"]["warnings"][0])
         self.assertRegex(text, r"(?m)^warning: kernel stack .* is of kernels alone")

@@ -43,23 +43,24 @@ void AddRates(const v1::EstimateServedLoadResponse& response, Report& report) {
 }  // namespace
 
 Report ServedLoadReport(const v1::EstimateServedLoadResponse& response) {
-  // Times in seconds, rates a second.
-  Report report{{{"what", Unit::kNone, Align::kLeft, "what"},
+  // Of each row the field's name says the unit.
+  Report report{{{"what", Unit::kNone, Align::kLeft, "field"},
                  {"value", Unit::kNone, Align::kRight, "value"},
                  {"p10", Unit::kNone, Align::kRight, "p10"},
                  {"p90", Unit::kNone, Align::kRight, "p90"}},
                 {}};
-  AddTime("to the first token", "time_to_first_token",
+  AddTime("to the first token", "time_to_first_token_seconds",
           response.has_time_to_first_token(), response.time_to_first_token(),
           report);
-  AddTime("per output token", "time_per_output_token",
+  AddTime("per output token", "time_per_output_token_seconds",
           response.has_time_per_output_token(),
           response.time_per_output_token(), report);
-  AddTime("of a pass", "inter_token_latency",
+  AddTime("of a pass", "inter_token_latency_seconds",
           response.has_inter_token_latency(), response.inter_token_latency(),
           report);
-  AddTime("end to end", "end_to_end_latency", response.has_end_to_end_latency(),
-          response.end_to_end_latency(), report);
+  AddTime("end to end", "end_to_end_latency_seconds",
+          response.has_end_to_end_latency(), response.end_to_end_latency(),
+          report);
   AddRates(response, report);
   return report;
 }
@@ -74,13 +75,13 @@ std::string ServedLoadText(const v1::EstimateServedLoadResponse& response,
         &out,
         style.Paint(Tone::kBad, "   saturated: more arrive than it serves"),
         "\n");
-    return out;
+  } else {
+    absl::StrAppendFormat(
+        &out,
+        "   %.4g tok/s   %.4g in flight, %.4g of them run   %.0f %% of most\n",
+        response.output_tokens_per_second(), response.concurrency_count(),
+        response.batch_request_count(), 100 * response.utilization_ratio());
   }
-  absl::StrAppendFormat(
-      &out,
-      "   %.4g tok/s   %.4g in flight, %.4g of them run   %.0f %% of most\n",
-      response.output_tokens_per_second(), response.concurrency_count(),
-      response.batch_request_count(), 100 * response.utilization_ratio());
   absl::StrAppend(&out, "\n", TableText(ServedLoadReport(response), style));
   const v1::Resolution& resolution = response.resolution();
   if (resolution.has_observed_factors()) {
