@@ -185,6 +185,9 @@ struct CatalogFlags {
   std::optional<int64_t> block_tokens = std::nullopt;
   std::optional<int64_t> kv_tokens = std::nullopt;
   std::optional<double> memory_utilization = std::nullopt;
+  std::optional<int64_t> poll_passes = std::nullopt;
+  std::optional<int64_t> batch_wait_passes = std::nullopt;
+  std::optional<double> batch_wait_tokens = std::nullopt;
   std::string scheduling = "";
   std::string role = "";
 };

@@ -103,6 +103,16 @@ const std::vector<CatalogCount>& LimitFlags() {
   return *kFlags;
 }
 
+const std::vector<CatalogCount>& AdmissionFlags() {
+  static const auto* const kFlags = new std::vector<CatalogCount>{
+      {"--poll-passes", &CatalogFlags::poll_passes, kMax32, true,
+       "Decode passes from one look at new requests to the next (default 1)"},
+      {"--batch-wait-passes", &CatalogFlags::batch_wait_passes, kMax32, true,
+       "Decode passes that prompts are held back for, to run together"},
+  };
+  return *kFlags;
+}
+
 CommandTree::CommandTree() : root_(help::kRoot) {
   root_.name("mansard");
   root_.footer(help::kRootFooter);
@@ -433,6 +443,10 @@ void CommandTree::AddDeployment(CLI::App* app) {
   AddText(app, "--scheduling", flags.scheduling,
           "mixed (default): prompts' chunks join decodes; prefill-first",
           "KIND", group);
+  AddCounts(app, AdmissionFlags(), group);
+  AddText(app, "--batch-wait-tokens", raw_.batch_wait_tokens,
+          "Unless they fill so much of a pass's tokens (default 1)", "RATIO",
+          group);
   AddText(app, "--role", flags.role, "aggregated (default), prefill or decode",
           "ROLE", group);
 }

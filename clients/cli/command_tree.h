@@ -39,6 +39,7 @@ const std::vector<KvCount>& KvCounts();
 const std::vector<CountFlag>& OverlapFlags();
 // Of `mansard engine create`.
 const std::vector<CatalogCount>& LimitFlags();
+const std::vector<CatalogCount>& AdmissionFlags();
 // Of `mansard batch` and the questions of `mansard engine`.
 const std::vector<ServingCount>& BatchCounts();
 const std::vector<ServingCount>& ShapeCounts();
@@ -66,6 +67,7 @@ struct RawFlags {
   std::string acceptance;
   std::string overlap_efficiency;
   std::string memory_utilization;
+  std::string batch_wait_tokens;
   std::string imbalance;
   std::map<std::string, std::string> counts;  // By flag.
   bool version = false;

@@ -28,6 +28,14 @@ absl::Status ReadDeployment(CommandTree& tree, Arguments* arguments) {
         ReadRatio(tree, "--memory-utilization", tree.raw().memory_utilization,
                   &arguments->catalog.memory_utilization);
   }
+  if (status.ok()) {
+    status =
+        ReadRatio(tree, "--batch-wait-tokens", tree.raw().batch_wait_tokens,
+                  &arguments->catalog.batch_wait_tokens);
+  }
+  if (status.ok()) {
+    status = ReadCounts(tree, AdmissionFlags(), &arguments->catalog);
+  }
   for (const auto* flags : {&LayoutFlags(), &OverlapFlags()}) {
     if (status.ok()) status = ReadCounts(tree, *flags, estimate);
   }

@@ -32,6 +32,8 @@ const std::vector<FlagSpec>& TrtllmFlags() {
       {"quant-config.kv-cache-quant-algo", kValue, kEngine, ""},
       {"dtype", kValue, kEngine, ""},
       {"server-role", kValue, kEngine, ""},
+      {"batch-wait-timeout-iters", kValue, kEngine, ""},
+      {"batch-wait-max-tokens-ratio", kValue, kEngine, ""},
       {"allreduce-strategy", kValue, kEngine, ""},
       {"cuda-graph-config", kValue, kEngine, ""},
       {"enable-attention-dp", kSwitch, kEngine, ""},

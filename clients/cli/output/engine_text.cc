@@ -64,6 +64,24 @@ std::string LimitsText(const v1::EngineLimits& limits) {
   return parts.empty() ? "the kernel stack's own" : absl::StrJoin(parts, ", ");
 }
 
+std::string AdmissionText(const v1::EngineAdmission& admission) {
+  std::vector<std::string> parts;
+  if (admission.poll_pass_count() > 1) {
+    parts.push_back(absl::StrCat("once in ", admission.poll_pass_count(),
+                                 " decode passes"));
+  }
+  if (admission.batch_wait_pass_count() > 0) {
+    parts.push_back(absl::StrCat("held back for ",
+                                 admission.batch_wait_pass_count(),
+                                 " passes to run together"));
+    if (admission.batch_wait_token_ratio() > 0) {
+      absl::StrAppendFormat(&parts.back(), ", or until they fill %.4g of one",
+                            admission.batch_wait_token_ratio());
+    }
+  }
+  return parts.empty() ? "at once" : absl::StrJoin(parts, "; ");
+}
+
 std::string Line(absl::string_view label, absl::string_view text) {
   return absl::StrCat(absl::StrFormat("  %-12s", label), Wrapped(text, 14));
 }
@@ -122,6 +140,7 @@ std::string EngineText(const v1::Engine& engine, const Style& /*style*/) {
                                  resolution.fabric())),
       Line("layout", LayoutText(engine.target().parallelism())),
       Line("scheduling", SchedulingText(engine)),
+      Line("admission", AdmissionText(engine.admission())),
       Line("role", RoleText(engine)),
       Line("limits", LimitsText(engine.limits())),
       Line("holds",
