@@ -441,7 +441,7 @@ void CommandTree::AddDeployment(CLI::App* app) {
   CatalogFlags& flags = arguments_.catalog;
   const char* group = "What it does";
   AddText(app, "--scheduling", flags.scheduling,
-          "mixed (default): prompts' chunks join decodes; prefill-first",
+          "mixed or prefill-first (default: as the stack's engine does)",
           "KIND", group);
   AddCounts(app, AdmissionFlags(), group);
   AddText(app, "--batch-wait-tokens", raw_.batch_wait_tokens,

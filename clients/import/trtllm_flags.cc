@@ -135,8 +135,6 @@ const std::vector<FlagSpec>& TrtllmFlags() {
       {"iter-stats-max-iterations", kValue, kNoEffect, "front end"},
       {"request-stats-max-iterations", kValue, kNoEffect, "front end"},
       {"batch-wait-timeout-ms", kValue, kNoEffect, "front end"},
-      {"batch-wait-timeout-iters", kValue, kNoEffect, "front end"},
-      {"batch-wait-max-tokens-ratio", kValue, kNoEffect, "front end"},
       {"guided-decoding-backend", kValue, kNoEffect, "front end"},
       {"media-io-kwargs", kValue, kNoEffect, "front end"},
       {"chat-template", kValue, kNoEffect, "front end"},

@@ -37,7 +37,7 @@ std::string WordOf(absl::string_view value, absl::string_view prefix) {
 
 std::string SchedulingText(const v1::Engine& engine) {
   return engine.scheduling() == v1::Engine::SCHEDULING_UNSPECIFIED
-             ? "mixed"
+             ? "as the stack's engine does"
              : WordOf(v1::Engine::Scheduling_Name(engine.scheduling()),
                       "SCHEDULING_");
 }
