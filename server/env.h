@@ -10,6 +10,7 @@
 #include "server/log.h"
 #include "server/metrics.h"
 #include "server/open_streams.h"
+#include "server/request_id.h"
 
 namespace mansard::server {
 
@@ -17,6 +18,7 @@ struct ServerEnv {
   Logger logger;
   std::unique_ptr<Catalog> catalog;
   Metrics metrics;
+  RequestIds request_ids;
   // False until started and while draining.
   std::atomic<bool> ready = false;
   HeavyPool heavy_pool;

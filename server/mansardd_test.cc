@@ -49,6 +49,32 @@ v1::BatchEstimateRequest LongCall() {
   return batch;
 }
 
+TEST(Mansardd, LogsTheIdOfARequestAndAnswersItWithErrors) {
+  ServerProcess server({});
+  ASSERT_FALSE(server.address.empty()) << server.process.output();
+  const auto stub = v1::EstimationService::NewStub(ChannelTo(server));
+  const auto id_of = [&stub](const std::string& said) {
+    grpc::ClientContext context;
+    SetDeadline(context);
+    context.AddMetadata("x-request-id", said);
+    v1::EstimateResponse response;
+    EXPECT_FALSE(stub->Estimate(&context, {}, &response).ok());
+    const auto found = context.GetServerTrailingMetadata().find("x-request-id");
+    return found == context.GetServerTrailingMetadata().end()
+               ? ""
+               : std::string(found->second.data(), found->second.size());
+  };
+  EXPECT_EQ(id_of("checkout-17"), "checkout-17");
+  const auto line = server.process.ReadUntil("\"event\":\"rpc\"");
+  EXPECT_THAT(line.value_or(""),
+              HasSubstr("\"request_id\":\"checkout-17\",\"method\":\""
+                        "mansard.v1.EstimationService/Estimate\""));
+  // Not what could be taken for another line's.
+  const std::string made = id_of("two words");
+  EXPECT_THAT(made, ::testing::MatchesRegex("[0-9a-f]{16}-1"));
+  EXPECT_TRUE(server.process.ReadUntil(made).has_value());
+}
+
 TEST(Mansardd, FinishesItsCallsOnSigterm) {
   ServerProcess server({"--drain_delay=200ms"});
   ASSERT_FALSE(server.address.empty()) << server.process.output();
