@@ -1,0 +1,66 @@
+#include "clients/observe/metrics_page.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/support/test_server.h"
+
+namespace mansard::observe {
+namespace {
+
+using ::testing::HasSubstr;
+
+TEST(MetricsUrl, HasHostPortAndPath) {
+  const auto full = ParseMetricsUrl("http://10.0.0.7:8000/engine/metrics");
+  ASSERT_TRUE(full.ok()) << full.status();
+  EXPECT_EQ(full->host, "10.0.0.7");
+  EXPECT_EQ(full->port, 8000);
+  EXPECT_EQ(full->path, "/engine/metrics");
+  const auto bare = ParseMetricsUrl("http://engine/");
+  ASSERT_TRUE(bare.ok());
+  EXPECT_EQ(bare->host, "engine");
+  EXPECT_EQ(bare->port, 80);
+  EXPECT_EQ(bare->path, "/metrics");
+  const auto six = ParseMetricsUrl("http://[::1]:9000");
+  ASSERT_TRUE(six.ok());
+  EXPECT_EQ(six->host, "[::1]");
+  EXPECT_EQ(six->port, 9000);
+  EXPECT_EQ(ParseMetricsUrl("http://[::1]")->port, 80);
+}
+
+TEST(MetricsUrl, RefusesWhatIsNone) {
+  for (const char* text :
+       {"", "127.0.0.1:8000", "https://a/metrics", "http://", "http://:80",
+        "http://a:0/", "http://a:65536/", "http://a:x/", "http://u@a/",
+        "http://a/b c", "http://a/b\r\nX: y", "http://a b/"}) {
+    const auto url = ParseMetricsUrl(text);
+    EXPECT_EQ(url.status().code(), absl::StatusCode::kInvalidArgument) << text;
+  }
+}
+
+TEST(FetchMetrics, ReadsTheWholePage) {
+  testing::TestServer server;
+  const auto url = ParseMetricsUrl("http://" + server.metrics_address());
+  ASSERT_TRUE(url.ok());
+  const auto page = FetchMetrics(*url, absl::Seconds(10));
+  ASSERT_TRUE(page.ok()) << page.status();
+  EXPECT_THAT(*page, HasSubstr("\nmansard_build_info{"));
+  EXPECT_THAT(*page, HasSubstr("\nprocess_open_fds "));
+}
+
+TEST(FetchMetrics, SaysWhyNot) {
+  testing::TestServer server;
+  auto url = *ParseMetricsUrl("http://" + server.metrics_address() + "/none");
+  EXPECT_THAT(
+      std::string(FetchMetrics(url, absl::Seconds(10)).status().message()),
+      HasSubstr("it answers 404"));
+  url.host = "127.0.0.1";
+  url.port = 1;
+  const auto nobody = FetchMetrics(url, absl::Seconds(10));
+  EXPECT_EQ(nobody.status().code(), absl::StatusCode::kUnavailable);
+  EXPECT_THAT(std::string(nobody.status().message()),
+              HasSubstr("127.0.0.1:1/none cannot be read"));
+}
+
+}  // namespace
+}  // namespace mansard::observe
