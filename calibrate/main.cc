@@ -14,6 +14,7 @@
 #include "calibrate/device_record.h"
 #include "calibrate/fit/commands.h"
 #include "calibrate/gpu.h"
+#include "calibrate/serving/commands.h"
 #include "model/base/status_macros.h"
 
 ABSL_FLAG(bool, bandwidth, false,
@@ -63,15 +64,21 @@ int Run(const std::vector<char*>& arguments) {
   absl::Status status;
   if (command == "describe" && arguments.size() == 2) {
     status = Describe(absl::GetFlag(FLAGS_bandwidth));
+  } else if (command == "served") {
+    status = RunServedReport(Tables(arguments));
   } else if (command == "fit") {
-    status = RunFit(Tables(arguments), absl::GetFlag(FLAGS_out),
-                    {.hardware = absl::GetFlag(FLAGS_hardware),
-                     .stack = absl::GetFlag(FLAGS_stack),
-                     .plan = absl::GetFlag(FLAGS_plan)});
+    const absl::StatusOr<bool> served = AreServingTables(Tables(arguments));
+    status = !served.ok() ? served.status()
+             : *served
+                 ? RunServedFit(Tables(arguments), absl::GetFlag(FLAGS_out))
+                 : RunFit(Tables(arguments), absl::GetFlag(FLAGS_out),
+                          {.hardware = absl::GetFlag(FLAGS_hardware),
+                           .stack = absl::GetFlag(FLAGS_stack),
+                           .plan = absl::GetFlag(FLAGS_plan)});
   } else {
     std::fprintf(stderr,
                  "usage: mansard-calibrate describe [--bandwidth] | fit "
-                 "--measured=CSV --out=DIR\n");
+                 "--measured=CSV --out=DIR | served --measured=CSV\n");
     return kUsage;
   }
   if (!status.ok()) {
@@ -92,6 +99,8 @@ int main(int argc, char** argv) {
       "mansard.v1.Device.\n"
       "mansard-calibrate fit --measured=CSV[,CSV...] --out=DIR\n"
       "Fits kernel families to measured tables; writes the kernel stacks of "
-      "each device.");
+      "each device; of served runs, those of engines as they serve.\n"
+      "mansard-calibrate served --measured=CSV[,CSV...]\n"
+      "Prints how right such stacks are on runs that their fit did not see.");
   return mansard::calibrate::Run(absl::ParseCommandLine(argc, argv));
 }

@@ -39,6 +39,14 @@ void Resolve(const EngineEntry& entry, v1::Resolution& resolution) {
   resolution = entry.proto.resolution();
 }
 
+// Of an answer without a resolution.
+template <class Answer>
+void ShowFactors(const EngineEntry& entry, Answer& answer) {
+  const v1::Resolution& resolution = entry.proto.resolution();
+  if (!resolution.has_observed_factors()) return;
+  *answer.mutable_observed_factors() = resolution.observed_factors();
+}
+
 // One row of PredictLatencies.
 void Predict(const CallContext& call, const v1::LatencyQuery& query,
              model::StepTimer& timer, v1::PredictLatenciesResponse::Row& row) {
@@ -58,6 +66,7 @@ void Predict(const CallContext& call, const v1::LatencyQuery& query,
     *row.mutable_error() = ToRpcStatus(entry.status());
   } else {
     ToProto(*answer, *row.mutable_prediction());
+    ShowFactors(**entry, *row.mutable_prediction());
   }
 }
 
@@ -125,6 +134,27 @@ absl::Status FindEngineCapacity(CallContext& call,
   return absl::OkStatus();
 }
 
+absl::Status EstimateServedLoad(CallContext& call,
+                                const v1::EstimateServedLoadRequest& request,
+                                v1::EstimateServedLoadResponse& response) {
+  model::Violations violations;
+  const model::ServedLoad load = FromProto(request);
+  const auto entry = FindEngine(call, request.engine(), violations);
+  const model::ServingEngine* const engine = EngineOf(entry);
+  std::optional<model::ServedAnswer> answer;
+  model::StepTimer timer;
+  if (engine == nullptr) {
+    model::CheckServedLoad(nullptr, load, violations);
+  } else {
+    answer = model::EstimateServedLoad(*engine, load, timer, violations);
+  }
+  if (!violations.empty()) return InvalidRequest(violations);
+  RETURN_IF_ERROR(entry.status());
+  ToProto(*answer, model::IntervalsOf(*engine, load, *answer, timer), response);
+  Resolve(**entry, *response.mutable_resolution());
+  return absl::OkStatus();
+}
+
 absl::Status FitLatencyModel(CallContext& call,
                              const v1::FitLatencyModelRequest& request,
                              v1::FitLatencyModelResponse& response) {
@@ -173,6 +203,7 @@ void PredictStep(CallContext& call, StepStream& stream,
         (*entry)->engine->Step(*pass, stream.timer);
     ToProto(step, *response.mutable_step()->mutable_step_time());
     response.mutable_step()->set_bound(BoundToProto(step.bound));
+    ShowFactors(**entry, *response.mutable_step());
   }
 }
 
