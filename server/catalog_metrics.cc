@@ -129,12 +129,28 @@ void AddProfiles(const CatalogState& state, CatalogMetrics& all) {
   }
 }
 
+// Of those that have reported anything.
+void AddOwnFactors(const CatalogState& state, CatalogMetrics& all) {
+  Gauges factors(family::kOwnFactor, all);
+  for (const auto& [id, engine] : state.engines) {
+    const model::ObservedFactors& observed = engine->observed;
+    if (observed.step_count > 0) {
+      factors.Add({{"engine", id}, {"part", "step"}}, observed.factors.step);
+    }
+    if (observed.first_token_count > 0) {
+      factors.Add({{"engine", id}, {"part", "first_token"}},
+                  observed.factors.first_token);
+    }
+  }
+}
+
 }  // namespace
 
 CatalogMetrics MetricsOf(const CatalogState& state, absl::Time now) {
   CatalogMetrics all;
   AddCounts(state, all);
   AddProfiles(state, all);
+  AddOwnFactors(state, all);
   Gauges(family::kCatalogChangeTime, all).Add({}, SecondsOf(now));
   return all;
 }

@@ -36,7 +36,6 @@ struct EngineMetrics::Families {
   CappedFamily<prometheus::Counter> expected;
   CappedFamily<prometheus::Counter> observations;
   CappedFamily<prometheus::Histogram> ratios;
-  CappedFamily<prometheus::Gauge> own_factors;
 
   Families(prometheus::Registry& registry, CounterFamily& overflow)
       : batches(registry, family::kRecommendedBatch, "engine", {}, overflow,
@@ -52,10 +51,7 @@ struct EngineMetrics::Families {
         observations(registry, family::kObservations, "engine", Phases(),
                      overflow),
         ratios(registry, family::kObservedRatio, "engine", Phases(), overflow,
-               RatioBuckets()),
-        own_factors(registry, family::kOwnFactor, "engine",
-                    {.name = "part", .values = {"step", "first_token"}},
-                    overflow) {}
+               RatioBuckets()) {}
 };
 
 EngineMetrics::EngineMetrics(prometheus::Registry& registry,
@@ -82,12 +78,6 @@ void EngineMetrics::Observed(absl::string_view engine_id, model::Phase phase,
   families_->expected.For(engine_id, index).Increment(expected);
   families_->observations.For(engine_id, index).Increment();
   families_->ratios.For(engine_id, index).Observe(ratio);
-}
-
-void EngineMetrics::SetOwnFactors(absl::string_view engine_id, double step,
-                                  double first_token) {
-  families_->own_factors.For(engine_id, 0).Set(step);
-  families_->own_factors.For(engine_id, 1).Set(first_token);
 }
 
 struct CalibrationMetrics::Families {

@@ -30,9 +30,6 @@ class EngineMetrics {
   // kDecode. Nothing where a value is not finite or not above 0.
   void Observed(absl::string_view engine_id, model::Phase phase,
                 model::Seconds observed, double ratio);
-  // The factors that follow from all that the engine has reported.
-  void SetOwnFactors(absl::string_view engine_id, double step,
-                     double first_token);
 
  private:
   struct Families;

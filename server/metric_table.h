@@ -85,7 +85,8 @@ inline constexpr FamilyInfo kObservedSeconds = {
 inline constexpr FamilyInfo kExpectedSeconds = {
     "mansard_expected_step_seconds_total",
     "What was predicted for the reported times, without the engine's own "
-    "factors [engine, phase]."};
+    "factors; for the first token with the ratio of the same run's output "
+    "tokens [engine, phase]."};
 inline constexpr FamilyInfo kObservations = {
     "mansard_observations_total",
     "Times that engines reported [engine, phase]."};

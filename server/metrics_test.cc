@@ -185,7 +185,6 @@ TEST(Metrics, ObservedAndExpectedTimesAddUp) {
   // Nothing can be said of these.
   engines.Observed("chat", model::Phase::kDecode, model::Seconds::Of(1), 0);
   engines.Observed("chat", model::Phase::kDecode, model::Seconds::Of(0), 1);
-  engines.SetOwnFactors("chat", 1.25, 0.75);
   const std::string labels = "{engine=\"chat\",phase=\"decode\"} ";
   const std::string text = metrics.Scrape();
   EXPECT_THAT(
@@ -195,11 +194,6 @@ TEST(Metrics, ObservedAndExpectedTimesAddUp) {
   EXPECT_THAT(text, HasSubstr("mansard_observations_total" + labels + "2\n"));
   EXPECT_THAT(text, HasSubstr("mansard_observed_to_predicted_ratio_sum" +
                               labels + "2\n"));
-  EXPECT_THAT(Lines(metrics, "mansard_engine_own_factor_ratio{"),
-              UnorderedElementsAre("mansard_engine_own_factor_ratio{engine="
-                                   "\"chat\",part=\"step\"} 1.25",
-                                   "mansard_engine_own_factor_ratio{engine="
-                                   "\"chat\",part=\"first_token\"} 0.75"));
 }
 
 TEST(Metrics, CountsWhatBecameOfCalibrations) {
@@ -227,17 +221,21 @@ TEST(Metrics, CountsWhatBecameOfCalibrations) {
 
 TEST(Metrics, AFullFamilyOfEnginesCountsAsOther) {
   Metrics metrics;
-  for (int i = 0; i < 300; ++i) {
-    metrics.engines().SetOwnFactors(absl::StrCat("engine-", i), 1, 1);
-  }
-  // 198 of 600 have room beside the two "other" parts; a known one counts on.
-  metrics.engines().SetOwnFactors("engine-0", 2, 2);
-  EXPECT_EQ(Lines(metrics, "mansard_engine_own_factor_ratio{").size(),
-            kMaxSeries);
+  const auto observe = [&metrics](int engine) {
+    metrics.engines().Observed(absl::StrCat("engine-", engine),
+                               model::Phase::kDecode, model::Seconds::Of(1), 1);
+  };
+  for (int i = 0; i < 300; ++i) observe(i);
+  // 197 have room beside the three "other" phases; a known one counts on.
+  observe(0);
+  EXPECT_EQ(Lines(metrics, "mansard_observations_total{").size(), 198u);
   const std::string text = metrics.Scrape();
-  EXPECT_THAT(text, HasSubstr("{engine=\"engine-0\",part=\"step\"} 2\n"));
+  EXPECT_THAT(text, HasSubstr("mansard_observations_total{engine=\"engine-0\","
+                              "phase=\"decode\"} 2\n"));
+  EXPECT_THAT(text, HasSubstr("mansard_observations_total{engine=\"other\","
+                              "phase=\"decode\"} 103\n"));
   EXPECT_THAT(text, HasSubstr("mansard_metric_label_overflow_total{metric="
-                              "\"mansard_engine_own_factor_ratio\"} 402\n"));
+                              "\"mansard_observations_total\"} 103\n"));
 }
 
 TEST(Metrics, SaysWhatTheCatalogHolds) {

@@ -145,7 +145,8 @@ absl::StatusOr<EngineTotals> TotalsOf(const std::vector<Sample>& samples) {
   if (!program.ok()) return program.status();
   const Sources& sources = SourcesOf(*program);
   const std::map<std::string, double> sums = SumsOf(samples);
-  EngineTotals totals{.program = *program};
+  EngineTotals totals;
+  totals.program = *program;
   Names missing;
   const auto require = [&](const Source& source, Total& total) {
     const std::optional<Total> found = Find(sums, source);
