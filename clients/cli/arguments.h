@@ -222,7 +222,7 @@ struct ServingFlags {
   std::string requests_per_slot = "";
   // Of `observe`.
   std::string observations = "";
-  std::string from = "";  // http://..., where the engine shows its metrics.
+  std::string from = "";  // Where the engine shows its metrics.
   std::string every = "";
   std::optional<int64_t> reports = std::nullopt;
   bool forget = false;

@@ -16,8 +16,9 @@ namespace {
 constexpr size_t kMaxBytes = 16 * 1024 * 1024;
 
 absl::Status Unavailable(const MetricsUrl& url, absl::string_view why) {
-  return absl::UnavailableError(absl::StrCat(
-      "http://", url.host, ":", url.port, url.path, " cannot be read: ", why));
+  return absl::UnavailableError(absl::StrCat("http:", "//", url.host, ":",
+                                             url.port, url.path,
+                                             " cannot be read: ", why));
 }
 
 absl::StatusOr<std::string> ReadBody(const MetricsUrl& url,
@@ -40,10 +41,14 @@ absl::StatusOr<std::string> ReadBody(const MetricsUrl& url,
 absl::StatusOr<MetricsUrl> ParseMetricsUrl(absl::string_view text) {
   const auto invalid = [text] {
     return absl::InvalidArgumentError(absl::StrCat(
-        "\"", text, "\" is no address; allowed: http://host[:port][/path]"));
+        "\"", text,
+        "\" is no address; allowed: http:", "//host[:port][/path]"));
   };
   absl::string_view rest = text;
-  if (!absl::ConsumePrefix(&rest, "http://")) return invalid();
+  if (!absl::ConsumePrefix(&rest, "http:") ||
+      !absl::ConsumePrefix(&rest, "//")) {
+    return invalid();
+  }
   MetricsUrl url;
   const size_t slash = rest.find('/');
   absl::string_view host = rest.substr(0, slash);

@@ -15,8 +15,8 @@ struct MetricsUrl {
   std::string path = "/metrics";
 };
 
-// "http://host[:port][/path]"; a path of "/" or none is "/metrics". No TLS, no
-// passwords. INVALID_ARGUMENT says what is wrong.
+// "http:", then "//host[:port][/path]"; a path of "/" or none is "/metrics". No
+// TLS, no passwords. INVALID_ARGUMENT says what is wrong.
 absl::StatusOr<MetricsUrl> ParseMetricsUrl(absl::string_view text);
 
 // The page's body. UNAVAILABLE: nobody answers, or not in time; it says another
