@@ -47,9 +47,9 @@ std::string Config(const std::string& target, const std::string& engine) {
   std::string config = shipped;
   for (const auto& [from, to] : std::map<std::string, std::string>{
            {"127.0.0.1:9464", target},
-           {"scrape_interval: 15s", "scrape_interval: 200ms"},
-           {"scrape_timeout: 10s", "scrape_timeout: 200ms"},
-           {"evaluation_interval: 15s", "evaluation_interval: 200ms"},
+           {"scrape_interval: 15s", "scrape_interval: 1s"},
+           {"scrape_timeout: 10s", "scrape_timeout: 1s"},
+           {"evaluation_interval: 15s", "evaluation_interval: 1s"},
            {"  - rules.yml", "  - " + rules}}) {
     EXPECT_THAT(shipped, HasSubstr(from));
     absl::StrReplaceAll({{from, to}}, &config);

@@ -18,7 +18,7 @@ bool HasPrometheus();
 class Prometheus {
  public:
   // Scrapes `target` in the place of the shipped one and, where `engine` is not
-  // empty, that as job "vllm"; five times a second, as rules are evaluated.
+  // empty, that as job "vllm"; every second, as rules are evaluated.
   explicit Prometheus(const std::string& target,
                       const std::string& engine = "");
 
