@@ -3,6 +3,7 @@
 #include <civetweb.h>
 
 #include <array>
+#include <cstdint>
 #include <memory>
 
 #include "absl/strings/match.h"
@@ -21,14 +22,21 @@ absl::Status Unavailable(const MetricsUrl& url, absl::string_view why) {
                                              " cannot be read: ", why));
 }
 
+// `length`: -1 where the answer does not say it, and ends with the connection,
+// as HTTP/1.0 may.
 absl::StatusOr<std::string> ReadBody(const MetricsUrl& url,
-                                     mg_connection* connection) {
+                                     mg_connection* connection,
+                                     int64_t length) {
   std::string body;
   std::array<char, 64 * 1024> block{};
   for (;;) {
     const int got = mg_read(connection, block.data(), block.size());
-    if (got < 0) return Unavailable(url, "the answer breaks off");
-    if (got == 0) return body;
+    if (got <= 0) {
+      if (length >= 0 && body.size() != static_cast<size_t>(length)) {
+        return Unavailable(url, "the answer breaks off");
+      }
+      return body;
+    }
     body.append(block.data(), static_cast<size_t>(got));
     if (body.size() > kMaxBytes) {
       return Unavailable(url, "the answer is longer than 16 MiB");
@@ -96,7 +104,7 @@ absl::StatusOr<std::string> FetchMetrics(const MetricsUrl& url,
         url,
         absl::StrCat("it answers ", info == nullptr ? 0 : info->status_code));
   }
-  return ReadBody(url, connection.get());
+  return ReadBody(url, connection.get(), info->content_length);
 }
 
 }  // namespace mansard::observe
