@@ -13,6 +13,8 @@
 namespace mansard::testing {
 namespace {
 
+using ::testing::AllOf;
+using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::Not;
@@ -319,6 +321,31 @@ TEST_F(ObservationsTest, LoadPointsSayWhatTheyAre) {
   EXPECT_FALSE(flooded.response.has_time_to_first_token());
   EXPECT_THAT(Load("shape { input_token_count: 1000 }").facts().Fields(),
               ElementsAre("concurrency_count", "shape.output_token_count"));
+}
+
+// A stack of kernels is asked all the same; the answer says what it lacks.
+TEST_F(ObservationsTest, LoadOnKernelsAloneSaysSo) {
+  EXPECT_THAT(At(16).resolution().warnings(),
+              Not(Contains(HasSubstr("kernels alone"))));
+  Update("target", R"pb(
+    target {
+      model_graph: "modelGraphs/llama-3.1-8b"
+      hardware_profile: "hardwareProfiles/h100-sxm"
+      kernel_stack: "vllm-0.24"
+    }
+  )pb");
+  EXPECT_THAT(
+      At(16).resolution().warnings(),
+      Contains(AllOf(HasSubstr("kernels alone"), HasSubstr("served-vllm"))));
+  Update("target", R"pb(
+    target {
+      model_graph: "modelGraphs/llama-3.1-8b"
+      hardware_profile: "hardwareProfiles/l40s"
+    }
+  )pb");
+  EXPECT_THAT(
+      At(16).resolution().warnings(),
+      Contains(AllOf(HasSubstr("kernels alone"), Not(HasSubstr("fitted to")))));
 }
 
 server::ServerOptions StoredIn(const TemporaryFolder& folder) {

@@ -1,9 +1,12 @@
 #include "server/handlers/scheduling.h"
 
 #include <optional>
+#include <string>
+#include <vector>
 
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "model/base/status_macros.h"
 #include "server/catalog/resource_name.h"
 #include "server/convert/estimate.h"
@@ -37,6 +40,25 @@ const model::ServingEngine* EngineOf(
 // Of what an engine answers without a pass of the caller's.
 void Resolve(const EngineEntry& entry, v1::Resolution& resolution) {
   resolution = entry.proto.resolution();
+}
+
+// Of served requests: a stack of kernels knows nothing of what an engine adds
+// to them, where another stack of the device may.
+void ResolveServed(const EngineEntry& entry, v1::Resolution& resolution) {
+  Resolve(entry, resolution);
+  const model::Target& target = entry.engine->target();
+  if (target.view().stack.spec().engine_costs.has_value()) return;
+  std::vector<std::string> served;
+  for (const model::KernelStack& stack : target.hardware().stacks()) {
+    if (stack.spec().engine_costs.has_value()) {
+      served.push_back(stack.spec().id);
+    }
+  }
+  resolution.add_warnings(absl::StrCat(
+      "kernel stack \"", target.view().stack.spec().id,
+      "\" is of kernels alone: what the engine adds between them is left out",
+      served.empty() ? "" : "; fitted to served runs on this device: ",
+      absl::StrJoin(served, ", ")));
 }
 
 // Of an answer without a resolution.
@@ -130,7 +152,7 @@ absl::Status FindEngineCapacity(CallContext& call,
   if (!violations.empty()) return InvalidRequest(violations);
   RETURN_IF_ERROR(entry.status());
   ToProto(*answer, response);
-  Resolve(**entry, *response.mutable_resolution());
+  ResolveServed(**entry, *response.mutable_resolution());
   return absl::OkStatus();
 }
 
@@ -151,7 +173,7 @@ absl::Status EstimateServedLoad(CallContext& call,
   if (!violations.empty()) return InvalidRequest(violations);
   RETURN_IF_ERROR(entry.status());
   ToProto(*answer, model::IntervalsOf(*engine, load, *answer, timer), response);
-  Resolve(**entry, *response.mutable_resolution());
+  ResolveServed(**entry, *response.mutable_resolution());
   return absl::OkStatus();
 }
 
