@@ -384,6 +384,10 @@ class ServingTest(CliTest):
         self.assertAlmostEqual(arriving["concurrency_count"], 16, delta=0.01)
         text = self.ok(*words).out
         self.assertRegex(text, r"(?m)^  per output token +[\d.]+ [mu]s ")
+        # Its stack is of kernels; the text says so as the answer does.
+        self.assertIn("kernels alone", before["resolution"]["warnings"][0])
+        self.assertRegex(text, r"(?m)^warning: kernel stack .* is of kernels alone")
+        self.assertIn("\nused: ", text)
         self.assert_fits(text)
         table = (
             "input_token_count,output_token_count,concurrency_count,"

@@ -1,8 +1,8 @@
 // `mansard engine load|observe`.
 #include <string>
-#include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "clients/cli/commands/answer.h"
 #include "clients/cli/commands/commands.h"
 #include "clients/cli/commands/message_table.h"
 #include "clients/cli/commands/observe_metrics.h"
@@ -17,20 +17,6 @@ namespace mansard::cli {
 namespace {
 
 constexpr int64_t kMaxObservationBytes = 1'000'000;
-
-template <class Response>
-absl::StatusOr<Answer> AnswerOf(const Response& response, const Report& report,
-                                std::string text, const Arguments& arguments) {
-  if (arguments.output == OutputFormat::kJson) {
-    absl::StatusOr<std::string> json = JsonText(response);
-    if (!json.ok()) return json.status();
-    return Answer{.out = *std::move(json)};
-  }
-  if (arguments.output == OutputFormat::kCsv) {
-    return Answer{.out = CsvText(report)};
-  }
-  return Answer{.out = std::move(text)};
-}
 
 absl::StatusOr<v1::ReportObservationsRequest> ReadObservations(
     const std::string& file) {
@@ -72,6 +58,14 @@ absl::Status Switch(const Session& session, const Arguments& arguments) {
                       Namer(arguments));
 }
 
+absl::StatusOr<Answer> Shown(const v1::ReportObservationsResponse& response,
+                             const Arguments& arguments, const Style& style) {
+  return AnswerAs(
+      arguments.output, response, /*resolution=*/nullptr,
+      [&] { return ObservedReport(response); },
+      [&] { return ObservedText(response, style); });
+}
+
 }  // namespace
 
 absl::StatusOr<Answer> RunEngineLoad(const Session& session,
@@ -87,8 +81,13 @@ absl::StatusOr<Answer> RunEngineLoad(const Session& session,
                    &v1::SchedulingService::Stub::EstimateServedLoad, *request,
                    &response, Namer(arguments));
   if (!called.ok()) return WithHint(called, CatalogHint(called));
-  return AnswerOf(response, ServedLoadReport(response),
-                  ServedLoadText(response, style), arguments);
+  return AnswerAs(
+      arguments.output, response, &response.resolution(),
+      [&] { return ServedLoadReport(response); },
+      [&] {
+        return WithFooter(ServedLoadText(response, style),
+                          response.resolution(), arguments, style);
+      });
 }
 
 absl::StatusOr<Answer> RunEngineObserve(const Session& session,
@@ -115,8 +114,7 @@ absl::StatusOr<Answer> RunEngineObserve(const Session& session,
     if (!engine.ok()) return engine.status();
     v1::ReportObservationsResponse shown;
     *shown.mutable_observed_factors() = engine->resolution().observed_factors();
-    return AnswerOf(shown, ObservedReport(shown), ObservedText(shown, style),
-                    arguments);
+    return Shown(shown, arguments, style);
   }
   request->set_engine(EngineResource::Name(arguments.operand));
   request->set_replace_all(flags.forget);
@@ -127,8 +125,7 @@ absl::StatusOr<Answer> RunEngineObserve(const Session& session,
                    &v1::CalibrationService::Stub::ReportObservations, *request,
                    &response, Namer(arguments));
   if (!called.ok()) return WithHint(called, CatalogHint(called));
-  return AnswerOf(response, ObservedReport(response),
-                  ObservedText(response, style), arguments);
+  return Shown(response, arguments, style);
 }
 
 }  // namespace mansard::cli
