@@ -95,14 +95,20 @@ model::Tier StrongestTier(const model::HardwareProfile& profile) {
   return strongest;
 }
 
-// By calibrated family, over all stacks that have it.
+// By what calibrated families are bound to, over all stacks and precisions.
 std::map<std::string, double> WorstResiduals(const v1::HardwareProfile& proto) {
   std::map<std::string, double> worst;
   for (const v1::KernelStack& stack : proto.kernel_stacks()) {
+    std::map<std::string, double> calibrated;
     for (const v1::KernelFamily& kernels : stack.families()) {
       if (kernels.tier() != v1::TIER_CALIBRATED) continue;
-      double& residual = worst[kernels.family()];
-      residual = std::max(residual, kernels.residual_ratio());
+      calibrated[kernels.family()] = kernels.residual_ratio();
+    }
+    for (const v1::KernelStack::Binding& binding : stack.bindings()) {
+      const auto found = calibrated.find(binding.family());
+      if (found == calibrated.end()) continue;
+      double& residual = worst[binding.op_kind()];
+      residual = std::max(residual, found->second);
     }
   }
   return worst;
@@ -123,8 +129,8 @@ void AddProfiles(const CatalogState& state, CatalogMetrics& all) {
       times.Add({{"hardware", id}},
                 SecondsOf(FromProto(entry->proto.calibrate_time())));
     }
-    for (const auto& [kernels, residual] : WorstResiduals(entry->proto)) {
-      residuals.Add({{"hardware", id}, {"kernel_family", kernels}}, residual);
+    for (const auto& [op_kind, residual] : WorstResiduals(entry->proto)) {
+      residuals.Add({{"hardware", id}, {"op_kind", op_kind}}, residual);
     }
   }
 }

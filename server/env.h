@@ -3,6 +3,7 @@
 
 #include <atomic>
 #include <memory>
+#include <string>
 #include <utility>
 
 #include "server/catalog/catalog.h"
@@ -25,9 +26,10 @@ struct ServerEnv {
   OpenStreams streams;
 
   ServerEnv(LogLevel level, std::unique_ptr<Catalog> opened, int heavy_threads,
-            int heavy_queue)
+            int heavy_queue, const std::string& commit)
       : logger(level),
         catalog(std::move(opened)),
+        metrics(commit),
         heavy_pool(heavy_threads, heavy_queue) {
     catalog->OnChange(
         [this](const CatalogState& state) { metrics.SetCatalog(state); });

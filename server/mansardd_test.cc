@@ -2,11 +2,15 @@
 #include <gmock/gmock.h>
 #include <grpcpp/grpcpp.h>
 #include <gtest/gtest.h>
+#include <rapidjson/document.h>
 #include <signal.h>
 
 #include <future>
 #include <string>
 
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "absl/strings/string_view.h"
 #include "server/version.h"
 #include "tests/support/error_facts.h"
 #include "tests/support/process.h"
@@ -73,6 +77,34 @@ TEST(Mansardd, LogsTheIdOfARequestAndAnswersItWithErrors) {
   const std::string made = id_of("two words");
   EXPECT_THAT(made, ::testing::MatchesRegex("[0-9a-f]{16}-1"));
   EXPECT_TRUE(server.process.ReadUntil(made).has_value());
+  // All that it has written is one JSON object a line.
+  int lines = 0;
+  for (absl::string_view text :
+       absl::StrSplit(server.process.output(), '\n', absl::SkipEmpty())) {
+    ++lines;
+    rapidjson::Document json;
+    json.Parse(text.data(), text.size());
+    ASSERT_FALSE(json.HasParseError()) << text;
+    for (const char* key : {"time", "level", "event"}) {
+      EXPECT_TRUE(json.HasMember(key) && json[key].IsString()) << text;
+    }
+  }
+  EXPECT_GE(lines, 3);
+}
+
+TEST(Mansardd, SaysWhichCommitRuns) {
+  ServerProcess server({});
+  Process version({ServerBinary(), "--version"});
+  ASSERT_EQ(version.Wait(), 0);
+  const std::string& said = version.output();
+  const size_t begin = said.find("(commit ") + 8;
+  const std::string commit = said.substr(begin, said.find(')') - begin);
+  EXPECT_THAT(commit, ::testing::MatchesRegex("unknown|[0-9A-Za-z._-]+"));
+  EXPECT_THAT(server.process.output(),
+              HasSubstr(absl::StrCat("\"commit\":\"", commit, "\"")));
+  EXPECT_THAT(HttpGet(server.metrics_address, "/metrics").body,
+              HasSubstr(absl::StrCat("mansard_build_info{commit=\"", commit,
+                                     "\",version=\"")));
 }
 
 TEST(Mansardd, FinishesItsCallsOnSigterm) {

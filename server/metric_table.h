@@ -108,8 +108,9 @@ inline constexpr FamilyInfo kMeasurements = {
     "Measurements of the calibrations that were kept [hardware, outcome]."};
 inline constexpr FamilyInfo kResidual = {
     "mansard_calibration_residual_ratio",
-    "Standard deviation of ln(measured / predicted) of a calibrated kernel "
-    "family, the largest of the profile's stacks [hardware, kernel_family]."};
+    "Standard deviation of ln(measured / predicted) of the kernels calibrated "
+    "for an op kind as stacks bind it, the largest of the profile's stacks and "
+    "precisions [hardware, op_kind]."};
 inline constexpr FamilyInfo kCalibrateTime = {
     "mansard_profile_calibrate_timestamp_seconds",
     "When a calibration was last applied to the profile, since the Unix epoch "
@@ -128,8 +129,10 @@ inline constexpr FamilyInfo kCatalogBroken = {
 inline constexpr FamilyInfo kCatalogChangeTime = {
     "mansard_catalog_change_timestamp_seconds",
     "When the catalog last changed or was loaded, since the Unix epoch."};
-inline constexpr FamilyInfo kBuildInfo = {"mansard_build_info",
-                                          "1, with the version [version]."};
+inline constexpr FamilyInfo kBuildInfo = {
+    "mansard_build_info",
+    "1, with what runs; a commit built with changes ends in -dirty [version, "
+    "commit]."};
 inline constexpr FamilyInfo kLabelOverflow = {
     "mansard_metric_label_overflow_total",
     "Times that a value counted as \"other\", or was left out, because its "

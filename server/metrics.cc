@@ -85,10 +85,10 @@ struct Metrics::Families {
   std::mutex mutex;  // Of the next.
   std::vector<prometheus::MetricFamily> catalog;
 
-  Families();
+  explicit Families(const std::string& commit);
 };
 
-Metrics::Families::Families() {
+Metrics::Families::Families(const std::string& commit) {
   auto& started = Register<prometheus::Counter>(registry, family::kStarted);
   auto& handled = Register<prometheus::Counter>(registry, family::kHandled);
   auto& seconds =
@@ -116,11 +116,12 @@ Metrics::Families::Families() {
     }
   }
   Register<prometheus::Gauge>(registry, family::kBuildInfo)
-      .Add({{"version", kVersion}})
+      .Add({{"version", kVersion}, {"commit", commit}})
       .Set(1);
 }
 
-Metrics::Metrics() : families_(std::make_unique<Families>()) {}
+Metrics::Metrics(const std::string& commit)
+    : families_(std::make_unique<Families>(commit)) {}
 Metrics::~Metrics() = default;
 
 void Metrics::CallStarted(Method method, CallClass call_class) {

@@ -3,8 +3,8 @@
 //
 // Labels come from closed sets and from catalog ids only, so that callers
 // cannot make series: an inline graph or profile counts as "inline". A family
-// has at most kMaxSeries (200) series; what would be beyond counts as "other",
-// and mansard_metric_label_overflow_total says how often.
+// with ids has at most kMaxSeries (200) series; what would be beyond counts as
+// "other", and mansard_metric_label_overflow_total says how often.
 #pragma once
 
 #include <memory>
@@ -23,7 +23,8 @@ struct CatalogState;
 // Thread-safe. Handles are resolved once: a call costs a few atomic additions.
 class Metrics {
  public:
-  Metrics();
+  // `commit`: of mansard_build_info.
+  explicit Metrics(const std::string& commit = "unknown");
   ~Metrics();
   Metrics(const Metrics&) = delete;
   Metrics& operator=(const Metrics&) = delete;

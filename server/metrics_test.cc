@@ -8,11 +8,11 @@
 #include <string>
 #include <vector>
 
-#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_split.h"
 #include "server/catalog/catalog.h"
 #include "server/metric_family.h"
+#include "server/metrics_testing.h"
+#include "server/version.h"
 
 namespace mansard::server {
 namespace {
@@ -21,33 +21,6 @@ using ::testing::ElementsAre;
 using ::testing::EndsWith;
 using ::testing::HasSubstr;
 using ::testing::UnorderedElementsAre;
-
-model::Estimate DecodeStep(double seconds) {
-  model::Estimate estimate;
-  model::PhaseEstimate& phase = estimate.phase;
-  phase.phase = model::Phase::kDecode;
-  phase.estimate = model::Seconds::Of(seconds);
-  phase.bound_times[static_cast<size_t>(model::Bound::kMemory)] =
-      model::Seconds::Of(seconds * 0.75);
-  phase.bound_times[static_cast<size_t>(model::Bound::kOverhead)] =
-      model::Seconds::Of(seconds * 0.25);
-  return estimate;
-}
-
-void Record(Metrics& metrics, const std::string& model_id,
-            const std::string& hardware_id, const model::Estimate& estimate) {
-  metrics.predictions().Record(model_id, hardware_id, estimate, {});
-}
-
-// Lines of the scrape that start with `prefix`.
-std::vector<std::string> Lines(const Metrics& metrics,
-                               const std::string& prefix) {
-  std::vector<std::string> lines;
-  for (absl::string_view line : absl::StrSplit(metrics.Scrape(), '\n')) {
-    if (absl::StartsWith(line, prefix)) lines.emplace_back(line);
-  }
-  return lines;
-}
 
 TEST(Metrics, CountsCallsByMethodAndCode) {
   Metrics metrics;
@@ -118,29 +91,6 @@ TEST(Metrics, PredictionsAddUpOverBounds) {
               HasSubstr("mansard_predicted_bound_seconds_total{bound="
                         "\"overhead\",hardware=\"inline\",model=\"inline\","
                         "phase=\"decode\"} 0.5"));
-}
-
-// Two GEMMs in ten layers, of which one is beyond its kernels' range, and one
-// attention.
-model::Estimate StepOfThreeOps() {
-  model::Estimate estimate = DecodeStep(1);
-  model::Op gemm = {};
-  gemm.kind = model::OpKind::kGemm;
-  gemm.repeat = 10;
-  gemm.work.tensor = model::Flops::Of(1000);
-  gemm.work.weights = model::Bytes::Of(100);
-  gemm.work.activations_in = model::Bytes::Of(20);
-  gemm.work.activations_out = model::Bytes::Of(30);
-  model::Op attention = {};
-  attention.kind = model::OpKind::kAttentionDecode;
-  attention.work.tensor = model::Flops::Of(7);
-  attention.work.kv_read = model::Bytes::Of(5);
-  attention.work.kv_write = model::Bytes::Of(3);
-  estimate.ops = {gemm, gemm, attention};
-  estimate.times.resize(3);
-  estimate.times[0].extrapolated = true;
-  estimate.times[1].extrapolated = true;
-  return estimate;
 }
 
 TEST(Metrics, WorkIsOfAllRepeatsAndAKindIsExtrapolatedOnce) {
@@ -219,25 +169,6 @@ TEST(Metrics, CountsWhatBecameOfCalibrations) {
           "\"failed\"} 1"));
 }
 
-TEST(Metrics, AFullFamilyOfEnginesCountsAsOther) {
-  Metrics metrics;
-  const auto observe = [&metrics](int engine) {
-    metrics.engines().Observed(absl::StrCat("engine-", engine),
-                               model::Phase::kDecode, model::Seconds::Of(1), 1);
-  };
-  for (int i = 0; i < 300; ++i) observe(i);
-  // 197 have room beside the three "other" phases; a known one counts on.
-  observe(0);
-  EXPECT_EQ(Lines(metrics, "mansard_observations_total{").size(), 198u);
-  const std::string text = metrics.Scrape();
-  EXPECT_THAT(text, HasSubstr("mansard_observations_total{engine=\"engine-0\","
-                              "phase=\"decode\"} 2\n"));
-  EXPECT_THAT(text, HasSubstr("mansard_observations_total{engine=\"other\","
-                              "phase=\"decode\"} 103\n"));
-  EXPECT_THAT(text, HasSubstr("mansard_metric_label_overflow_total{metric="
-                              "\"mansard_observations_total\"} 103\n"));
-}
-
 TEST(Metrics, SaysWhatTheCatalogHolds) {
   const auto catalog = Catalog::OpenInMemory();
   ASSERT_TRUE(catalog.ok());
@@ -272,26 +203,12 @@ TEST(Metrics, SaysWhatTheCatalogHolds) {
               static_cast<double>(time(nullptr)), 60);
 }
 
-TEST(Metrics, AFullFamilyCountsAsOther) {
-  Metrics metrics;
-  for (int i = 0; i < 500; ++i) {
-    Record(metrics, absl::StrCat("model-", i), "h100-sxm", DecodeStep(1));
-  }
-  EXPECT_LE(Lines(metrics, "mansard_predicted_step_seconds_count{").size(),
-            kMaxSeries);
-  EXPECT_LE(Lines(metrics, "mansard_predicted_bound_seconds_total{").size(),
-            kMaxSeries);
-  // 197 of 500 have room beside the three "other" phases.
-  EXPECT_THAT(metrics.Scrape(),
-              HasSubstr("mansard_metric_label_overflow_total{metric="
-                        "\"mansard_predicted_step_seconds\"} 303"));
-  // Nothing is lost.
-  double total = 0;
-  for (const std::string& line :
-       Lines(metrics, "mansard_predicted_step_seconds_count{")) {
-    total += std::stod(line.substr(line.rfind(' ')));
-  }
-  EXPECT_EQ(total, 500);
+TEST(Metrics, SaysWhatRuns) {
+  const Metrics metrics("1a2b3c4d5e6f");
+  EXPECT_THAT(Lines(metrics, "mansard_build_info{"),
+              ElementsAre(absl::StrCat(
+                  "mansard_build_info{commit=\"1a2b3c4d5e6f\",version=\"",
+                  kVersion, "\"} 1")));
 }
 
 TEST(Metrics, SaysWhatTheProcessUses) {

@@ -99,7 +99,8 @@ struct PredictionMetrics::Families {
   CounterFamily& write_bytes;
   CounterFamily& bounds;
   CappedFamily<prometheus::Counter> extrapolations;
-  prometheus::Counter& step_overflow;
+  // Of the step's times and its work.
+  std::array<prometheus::Counter*, 4> step_overflows;
   prometheus::Counter& bounds_overflow;
 
   std::shared_mutex mutex;
@@ -117,7 +118,11 @@ struct PredictionMetrics::Families {
             Register<prometheus::Counter>(registry, family::kPredictedBound)),
         extrapolations(registry, family::kExtrapolations, "hardware", OpKinds(),
                        overflow),
-        step_overflow(overflow.Add({{"metric", family::kPredictedStep.name}})),
+        step_overflows{
+            &overflow.Add({{"metric", family::kPredictedStep.name}}),
+            &overflow.Add({{"metric", family::kEstimatedFlops.name}}),
+            &overflow.Add({{"metric", family::kEstimatedReadBytes.name}}),
+            &overflow.Add({{"metric", family::kEstimatedWriteBytes.name}})},
         bounds_overflow(
             overflow.Add({{"metric", family::kPredictedBound.name}})) {}
 
@@ -220,7 +225,11 @@ void PredictionMetrics::Record(const std::string& model_id,
     series.bounds[i]->Increment(phase.bound_times[i].value());
   }
   families_->CountExtrapolated(hardware, estimate);
-  if (series.step_overflows) families_->step_overflow.Increment();
+  if (series.step_overflows) {
+    for (prometheus::Counter* counter : families_->step_overflows) {
+      counter->Increment();
+    }
+  }
   if (series.bounds_overflow) families_->bounds_overflow.Increment();
 }
 

@@ -182,7 +182,7 @@ absl::StatusOr<ObservedRun> RunBetween(const EngineTotals& before,
   const Total latency = after.latency - before.latency;
   if (before.program != after.program || HasFallen(input) ||
       HasFallen(output) || HasFallen(latency)) {
-    return absl::FailedPreconditionError(
+    return absl::AbortedError(
         "the engine has started anew: its counters have fallen");
   }
   const double fewest = std::min({input.count, output.count, latency.count});

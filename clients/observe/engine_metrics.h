@@ -52,8 +52,8 @@ struct ObservedRun {
 // Fewer say more of chance than of the engine.
 inline constexpr double kFewestRequests = 10;
 
-// FAILED_PRECONDITION: the engine has started anew between the looks, or too
-// few requests have ended. Precondition: `elapsed` is above 0.
+// ABORTED: the engine has started anew between the looks. FAILED_PRECONDITION:
+// too few requests have ended. Precondition: `elapsed` is above 0.
 absl::StatusOr<ObservedRun> RunBetween(const EngineTotals& before,
                                        const EngineTotals& after,
                                        absl::Duration elapsed);

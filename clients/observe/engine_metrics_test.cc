@@ -135,8 +135,94 @@ TEST(EngineMetrics, TellsARestartAndTooFewRequests) {
               HasSubstr("9 requests ended in 1m; needed: 10"));
   const auto fallen = RunBetween(*Totals(VllmPage(500)), *Totals(VllmPage(50)),
                                  absl::Seconds(60));
+  EXPECT_EQ(fallen.status().code(), absl::StatusCode::kAborted);
   EXPECT_THAT(std::string(fallen.status().message()),
               HasSubstr("has started anew"));
+  // Also where more requests have ended since than before.
+  const std::string shorter = absl::StrReplaceAll(
+      VllmPage(600), {{"tokens_sum{model_name=\"m\"} 600000",
+                       "tokens_sum{model_name=\"m\"} 499000"}});
+  EXPECT_EQ(
+      RunBetween(*Totals(VllmPage(500)), *Totals(shorter), absl::Seconds(60))
+          .status()
+          .code(),
+      absl::StatusCode::kAborted);
+}
+
+// What a server of vLLM shows, shortened: histograms with their buckets, times
+// of creation, gauges, its process and its HTTP server; two ranks. `n` requests
+// of 512 tokens in and 128 out on each rank, of which the first token takes
+// 0.2 s and each further one 10 ms.
+std::string WholeVllmPage(int n) {
+  std::string page =
+      "# HELP python_gc_objects_collected_total Objects collected during gc\n"
+      "# TYPE python_gc_objects_collected_total counter\n"
+      "python_gc_objects_collected_total{generation=\"0\"} 11337.0\n"
+      "process_resident_memory_bytes 6.1e+09\n"
+      "http_requests_total{handler=\"/v1/completions\",method=\"POST\",status="
+      "\"2xx\"} 120.0\n"
+      "# TYPE vllm:cache_config_info gauge\n"
+      "vllm:cache_config_info{block_size=\"16\",cache_dtype=\"auto\",engine="
+      "\"0\",gpu_memory_utilization=\"0.9\",num_cpu_blocks=\"None\"} 1.0\n";
+  for (const char* rank : {"0", "1"}) {
+    const std::string labels =
+        absl::StrCat("engine=\"", rank, "\",model_name=\"org/model\"");
+    const auto gauge = [&](const char* name, double value) {
+      absl::StrAppend(&page, "# TYPE vllm:", name, " gauge\nvllm:", name, "{",
+                      labels, "} ", value, "\n");
+    };
+    const auto counter = [&](const char* name, double value) {
+      absl::StrAppend(&page, "# TYPE vllm:", name,
+                      "_total counter\nvllm:", name, "_total{", labels, "} ",
+                      value, "\nvllm:", name, "_created{", labels,
+                      "} 1.7e+09\n");
+    };
+    const auto histogram = [&](const char* name, double mean, double count) {
+      absl::StrAppend(&page, "# TYPE vllm:", name, " histogram\n");
+      for (const char* bound : {"0.001", "1.0", "+Inf"}) {
+        absl::StrAppend(&page, "vllm:", name, "_bucket{", labels, ",le=\"",
+                        bound, "\"} ", count, "\n");
+      }
+      absl::StrAppend(&page, "vllm:", name, "_count{", labels, "} ", count,
+                      "\nvllm:", name, "_sum{", labels, "} ", mean * count,
+                      "\nvllm:", name, "_created{", labels, "} 1.7e+09\n");
+    };
+    gauge("num_requests_running", 7);
+    gauge("num_requests_waiting", 0);
+    gauge("kv_cache_usage_perc", 0.31);
+    counter("prefix_cache_queries", 512.0 * n);
+    counter("prefix_cache_hits", 128.0 * n);
+    counter("num_preemptions", 0);
+    counter("prompt_tokens", 512.0 * n);
+    counter("generation_tokens", 128.0 * n);
+    counter("request_success", n);
+    histogram("iteration_tokens_total", 12, 500.0 * n);
+    histogram("time_to_first_token_seconds", 0.2, n);
+    histogram("inter_token_latency_seconds", 0.010, 127.0 * n);
+    histogram("request_time_per_output_token_seconds", 0.010, n);
+    histogram("e2e_request_latency_seconds", 1.47, n);
+    histogram("request_queue_time_seconds", 0.001, n);
+    histogram("request_inference_time_seconds", 1.46, n);
+    histogram("request_prefill_time_seconds", 0.19, n);
+    histogram("request_decode_time_seconds", 1.27, n);
+    histogram("request_prompt_tokens", 512, n);
+    histogram("request_generation_tokens", 128, n);
+  }
+  return page;
+}
+
+TEST(EngineMetrics, FindsARunInAllThatVllmShows) {
+  const auto run = RunBetween(*Totals(WholeVllmPage(100)),
+                              *Totals(WholeVllmPage(400)), absl::Seconds(50));
+  ASSERT_TRUE(run.ok()) << run.status();
+  EXPECT_DOUBLE_EQ(run->request_count, 600);
+  EXPECT_DOUBLE_EQ(run->input_tokens, 512);
+  EXPECT_DOUBLE_EQ(run->output_tokens, 128);
+  EXPECT_DOUBLE_EQ(run->prefix_cache_hit_ratio, 0.25);
+  // 12 requests a second of 1.47 s.
+  EXPECT_NEAR(run->concurrency, 17.64, 1e-9);
+  EXPECT_NEAR(absl::ToDoubleSeconds(*run->time_to_first_token), 0.2, 1e-9);
+  EXPECT_NEAR(absl::ToDoubleSeconds(*run->time_per_output_token), 0.01, 1e-9);
 }
 
 }  // namespace

@@ -59,13 +59,16 @@ def legend_of(labels, pattern):
     return re.sub(r"{{\s*(\w+)\s*}}", lambda m: labels.get(m[1], ""), pattern)
 
 
-def rounded_up(value):
-    """A round number at or above, for the axis."""
-    if value <= 0:
-        return 1.0
-    power = 10 ** math.floor(math.log10(value))
-    return next(f * power for f in (1, 1.5, 2, 3, 4, 5, 6, 8, 10)
-                if f * power >= value * 0.999)
+def ticks_of(low, high):
+    """Round numbers around both, four to six."""
+    span = high - low
+    if span <= 0:
+        return [low, low + 1]
+    power = 10 ** math.floor(math.log10(span / 5))
+    step = next(f * power for f in (1, 2, 2.5, 5, 10)
+                if span / (f * power) <= 5.001)
+    first, last = math.floor(low / step + 1e-6), math.ceil(high / step - 1e-6)
+    return [i * step for i in range(first, last + 1)]
 
 
 def clipped(text, width, size=11):
@@ -153,28 +156,16 @@ class Panel:
             shown = [("", None)]
         size = 24 if len(shown) == 1 else 16
         for i, (legend, value) in enumerate(shown):
-            middle = y + h * (i + 0.5) / len(shown) + size / 3
             text = short(value, self.unit)
             if self.panel["options"]["textMode"] == "value_and_name":
                 text = f"{legend}: {text}"
+            size = min(size, w / (0.62 * len(text)))
+            middle = y + h * (i + 0.5) / len(shown) + size / 3
             svg.text(x + w / 2, middle, text, size, self.threshold_color(value),
                      'text-anchor="middle"')
 
-    def plot(self, x, y, w, h, legends):
-        """The plot's place beside its legend."""
-        wide = min(max([len(n) for n in legends] + [8]) * 6.2 + 74, w * 0.42)
-        return x + 46, y, w - 46 - wide - 8, h - 16, x + w - wide, wide
-
-    def draw_timeseries(self, svg, x, y, w, h):
-        self.series.sort(key=lambda s: -(self.last(s[2]) or 0))
-        stacked = self.defaults["custom"]["stacking"]["mode"] != "none"
-        left, top, wide, high, legend_x, legend_w = self.plot(
-            x, y, w, h, [s[0] for s in self.series[:12]])
-        values = [v for s in self.series for _, v in s[2] if math.isfinite(v)]
-        times = sorted({t for s in self.series for t, _ in s[2]})
-        if not values:
-            svg.text(x + w / 2, y + h / 2, "no data", 12, "#8a929b")
-            return
+    def range_of_values(self, values, stacked):
+        """What the axis must hold."""
         low, most = 0.0, max(values)
         if stacked:
             sums = {}
@@ -183,16 +174,48 @@ class Panel:
                     sums[t] = sums.get(t, 0) + (v if math.isfinite(v) else 0)
             most = max(sums.values())
         if "min" not in self.defaults:
-            low = math.floor(min(values) * 10 - 0.5) / 10
+            low = min(values)
         # Limits that are near are part of the picture.
         steps = [s["value"] for s in self.defaults.get("thresholds", {})
                  .get("steps", []) if s["value"] is not None]
         near = [s for s in steps if s <= 2.5 * most]
-        if "thresholdsStyle" in self.defaults["custom"]:
+        if "thresholdsStyle" in self.defaults["custom"] and near:
             most = max([most] + near)
-            if "min" not in self.defaults and near:
-                low = min(low, math.floor(min(near) * 10 - 0.5) / 10)
-        high_value = self.defaults.get("max", rounded_up(most))
+            if "min" not in self.defaults:
+                low = min([low] + near)
+        return low, max(most, low + 1e-12)
+
+    def draw_timeseries(self, svg, x, y, w, h):
+        self.series.sort(key=lambda s: -(self.last(s[2]) or 0))
+        stacked = self.defaults["custom"]["stacking"]["mode"] != "none"
+        values = [v for s in self.series for _, v in s[2] if math.isfinite(v)]
+        times = sorted({t for s in self.series for t, _ in s[2]})
+        if not values:
+            svg.text(x + w / 2, y + h / 2, "no data", 12, "#8a929b")
+            return
+        low, most = self.range_of_values(values, stacked)
+        ticks = ticks_of(low, most) if most > 1e-9 else [0, 0.5, 1]
+        if "max" in self.defaults:
+            ticks = [t for t in ticks if t <= self.defaults["max"]]
+        labels = [short(tick, self.unit) for tick in ticks]
+        low, high_value = ticks[0], ticks[-1]
+
+        # The legend is on the right, of narrow panels beneath the plot.
+        shown = self.series[:12]
+        margin = max(len(label) for label in labels) * 5.9 + 10
+        beneath_plot = w < 420
+        legend_w = w if beneath_plot else min(
+            max([len(s[0]) for s in shown] + [8]) * 6.1 + 80, w * 0.46)
+        if beneath_plot:
+            shown = self.series[:5]
+            high = h - 22 - 14 * len(shown)
+            wide, legend_x, legend_y = w - margin, x, y + high + 30
+        else:
+            shown = shown[:(h - 6) // 14]
+            high, wide = h - 16, w - margin - legend_w - 12
+            legend_x, legend_y = x + w - legend_w, y + 8
+        left, top = x + margin, y + 4
+        high -= 4
         first, span = times[0], max(times[-1] - times[0], 1)
 
         def place(t, v):
@@ -201,12 +224,10 @@ class Panel:
                     top + high - (v - low) / (high_value - low) * high)
 
         self.draw_limits(svg, place, left, wide, low, high_value, first, span)
-        for i in range(5):
-            value = low + (high_value - low) * i / 4
-            _, at = place(first, value)
+        for tick, label in zip(ticks, labels):
+            _, at = place(first, tick)
             svg.line([(left, at), (left + wide, at)], "#e6e8eb", 1)
-            svg.text(left - 5, at + 4, short(value, self.unit), 10, "#6b7480",
-                     'text-anchor="end"')
+            svg.text(left - 5, at + 4, label, 10, "#6b7480", 'text-anchor="end"')
         svg.text(left, top + high + 13, f"{int(span)} s ago", 10, "#6b7480")
         svg.text(left + wide, top + high + 13, "now", 10, "#6b7480",
                  'text-anchor="end"')
@@ -222,14 +243,15 @@ class Panel:
                     beneath[t] += v
             elif points:
                 svg.line([place(t, v) for t, v in points], color)
-            if i < min(12, (h - 6) // 14):
-                at = y + 8 + 14 * i
-                svg.rect(legend_x, at - 7, 9, 3, color)
-                svg.text(legend_x + 13, at, clipped(legend, legend_w - 70, 10.5),
-                         10)
-                svg.text(legend_x + legend_w, at,
-                         short(self.last(points), self.unit), 10, "#4a525c",
-                         'text-anchor="end"')
+            if i >= len(shown):
+                continue
+            at = legend_y + 14 * i
+            value = short(self.last(points), self.unit)
+            svg.rect(legend_x, at - 5, 9, 3, color)
+            svg.text(legend_x + 13, at,
+                     clipped(legend, legend_w - 22 - 6.5 * len(value), 10), 10)
+            svg.text(legend_x + legend_w, at, value, 10, "#4a525c",
+                     'text-anchor="end"')
 
     def draw_limits(self, svg, place, left, wide, low, high, first, span):
         style = self.defaults["custom"].get("thresholdsStyle", {}).get("mode")
@@ -281,6 +303,14 @@ class Panel:
         svg.text(left, y + h - 2, f"{int(times[-1] - times[0])} s ago", 10, "#6b7480")
         svg.text(left + wide, y + h - 2, "now", 10, "#6b7480", 'text-anchor="end"')
 
+    @staticmethod
+    def more(svg, x, bottom, count, room):
+        """How many rows to draw; says how many there are beside them."""
+        if count <= room:
+            return room
+        svg.text(x, bottom - 2, f"… and {count - room + 1} more", 11, "#6b7480")
+        return room - 1
+
     def draw_bargauge(self, svg, x, y, w, h):
         rows = sorted(((self.last(v), legend) for legend, _, v in self.series
                        if self.last(v) is not None), reverse=True)
@@ -290,6 +320,7 @@ class Panel:
             return
         most = max(value for value, _ in rows) or 1
         name_w = w * 0.4
+        room = self.more(svg, x, y + h, len(rows), room)
         for i, (value, legend) in enumerate(rows[:room]):
             at = y + i * 20
             svg.text(x, at + 13, clipped(legend, name_w, 11), 11)
@@ -306,7 +337,8 @@ class Panel:
                      'font-weight="600"')
         newest = max(t for _, _, v in self.series for t, _ in v)
         rows = [labels for _, labels, v in self.series if v[-1][0] == newest]
-        for i, labels in enumerate(rows[:int((h - 20) // 17)]):
+        room = self.more(svg, x, y + h, len(rows), int((h - 20) // 17))
+        for i, labels in enumerate(rows[:room]):
             for j, column in enumerate(columns):
                 svg.text(x + j * w / len(columns), y + 30 + 17 * i,
                          clipped(labels.get(column, ""), w / len(columns)), 11)

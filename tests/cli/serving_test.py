@@ -22,10 +22,12 @@ SHAPE = ("--input-tokens", "2048", "--output-tokens", "256")
 
 class EngineMetrics:
     """What a vLLM shows that always has 16 requests of SHAPE in flight, for a
-    `with` block. `per_token`: seconds of an output token."""
+    `with` block. `per_token`: seconds of an output token. `pages`: what it shows
+    first: texts, or how many requests have ended."""
 
-    def __init__(self, per_token):
+    def __init__(self, per_token, pages=()):
         self.per_token = per_token
+        self.pages = list(pages)
         self.idle = False
         self.start = time.monotonic()
         self.seconds = 0
@@ -34,6 +36,10 @@ class EngineMetrics:
         if not self.idle:
             self.seconds = time.monotonic() - self.start
         count = 1000 * self.seconds
+        if self.pages:
+            count = self.pages.pop(0)
+            if isinstance(count, str):
+                return count.encode()
         means = {
             "request_prompt_tokens": 2048,
             "request_generation_tokens": 256,
@@ -440,6 +446,43 @@ class ServingTest(CliTest):
             refused = self.refused(1, *observe, "--every", "100ms")
             self.assertIn("0 requests ended in", refused)
         self.ok("engine", "observe", "narrow", "--forget")
+
+    def test_a_watch_outlives_what_its_engine_shows(self):
+        pages = (
+            "<!DOCTYPE html>",
+            100,
+            "up 1",
+            "",
+            105,  # 5 requests: too few, the run goes on.
+            110,
+            50,  # Started anew.
+            250,
+        )
+        with EngineMetrics(0.02, pages) as engine:
+            words = ("engine", "observe", "narrow", "--from", engine.url)
+            done = self.ok(*words, "--every", "100ms", "--reports", "2", "--dry-run")
+            none = f"{engine.url}: the metrics are of no engine that is known; "
+            lines = done.err.splitlines()
+            self.assertEqual(
+                lines[0], f"{engine.url}: line 1 is not a metric: <!DOCTYPE html>"
+            )
+            self.assertTrue(lines[1].startswith(none), lines[1])
+            self.assertTrue(lines[2].startswith(none), lines[2])
+            self.assertRegex(lines[3], r"^5 requests ended in [\d.]+m?s; needed: 10$")
+            self.assertRegex(lines[4], "^10 requests of 2048 ")
+            self.assertEqual(
+                lines[5], "the engine has started anew: its counters have fallen"
+            )
+            self.assertRegex(lines[6], "^200 requests of 2048 ")
+            self.assertEqual(len(lines), 7)
+            for page, message in (
+                ("<html>", f"{engine.url}: line 1 is not a metric: <html>"),
+                ("up 1", f"{engine.url}: the metrics are of no engine that is known"),
+                ("vllm:num_requests_running 0", "they appear once it has answered a request"),
+            ):
+                engine.pages = [page]
+                self.assertIn(message, self.refused(1, *words, "--every", "100ms"))
+        self.assertEqual(self.ok(*words[:3], "--forget").out, "No observations.\n")
 
     def test_mistakes_of_observations(self):
         observe = ("engine", "observe", "narrow")

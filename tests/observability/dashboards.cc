@@ -55,9 +55,9 @@ std::vector<const rapidjson::Value*> PanelsOf(const Dashboard& dashboard) {
 std::string Substituted(std::string text, const std::string& interval) {
   return absl::StrReplaceAll(
       std::regex_replace(
-          text, std::regex(R"(\$(job|service|model|hardware|phase|engine)\b)"),
+          text, std::regex(R"(\$(service|model|hardware|phase|engine)\b)"),
           ".*"),
-      {{"$__rate_interval", interval}});
+      {{"$__rate_interval", interval}, {"$job", "mansard"}});
 }
 
 std::vector<Expression> ExpressionsOf(const Dashboard& dashboard,
@@ -75,8 +75,9 @@ std::vector<Expression> ExpressionsOf(const Dashboard& dashboard,
   }
   for (const auto& one : dashboard.json["annotations"]["list"].GetArray()) {
     expressions.push_back(
-        {absl::StrCat(dashboard.file, ": ", one["name"].GetString()),
-         Substituted(one["expr"].GetString(), interval)});
+        {.where = absl::StrCat(dashboard.file, ": ", one["name"].GetString()),
+         .text = Substituted(one["expr"].GetString(), interval),
+         .annotation = true});
   }
   return expressions;
 }

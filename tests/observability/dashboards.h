@@ -24,10 +24,11 @@ struct Expression {
   std::string where;  // "service.json: Calls".
   std::string text;   // PromQL, without Grafana's variables.
   bool heatmap = false;
+  bool annotation = false;
 };
 
 // Of all panels' targets and of annotations. Variables are what stands for
-// "all"; $__rate_interval is `interval`.
+// "all", $job is "mansard"; $__rate_interval is `interval`.
 std::vector<Expression> ExpressionsOf(const Dashboard& dashboard,
                                       const std::string& interval);
 

@@ -11,12 +11,14 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
 
 namespace mansard::testing {
 namespace {
 
 using ::testing::Contains;
 using ::testing::ElementsAre;
+using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Not;
 
@@ -125,10 +127,12 @@ TEST(Dashboards, PanelsSayWhatTheyShowAndInWhichUnit) {
 TEST(Dashboards, PanelsLieSideBySide) {
   for (const Dashboard& dashboard : ReadDashboards()) {
     std::set<int> ids;
+    std::set<std::string> titles;
     std::set<std::pair<int, int>> taken;
     for (const auto& panel : dashboard.json["panels"].GetArray()) {
       SCOPED_TRACE(
           absl::StrCat(dashboard.file, ": ", panel["title"].GetString()));
+      EXPECT_TRUE(titles.insert(panel["title"].GetString()).second);
       ASSERT_TRUE(HasInt(panel, "id"));
       EXPECT_TRUE(ids.insert(panel["id"].GetInt()).second);
       const auto& place = panel["gridPos"];
@@ -171,9 +175,31 @@ TEST(Dashboards, EachNameHasOneColour) {
                                           {"communication", "nvlink"},
                                           {"overhead", "launch"}}) {
     ASSERT_TRUE(colours.contains(bound)) << bound;
-    EXPECT_THAT(svg, ::testing::HasSubstr(absl::StrCat(
-                         "{\"", tier, "\", \"", colours.at(bound), "\"")))
+    EXPECT_THAT(svg, HasSubstr(absl::StrCat("{\"", tier, "\", \"",
+                                            colours.at(bound), "\"")))
         << bound;
+  }
+}
+
+// Else scripts/previews.sh is to be run again.
+TEST(Dashboards, TheirPreviewsShowEachPanel) {
+  const std::string page = ReadRepositoryFile("docs/dashboards.md");
+  for (const Dashboard& dashboard : ReadDashboards()) {
+    SCOPED_TRACE(dashboard.file);
+    const std::string picture = absl::StrCat(
+        "images/dashboard-",
+        dashboard.file.substr(0, dashboard.file.rfind('.')), ".svg");
+    EXPECT_THAT(page, HasSubstr(absl::StrCat("](", picture, ")")));
+    const std::string svg = ReadRepositoryFile("docs/" + picture);
+    EXPECT_THAT(svg, HasSubstr("no screenshot of Grafana"));
+    EXPECT_THAT(svg, Not(HasSubstr(">no data<")));
+    for (const auto& panel : dashboard.json["panels"].GetArray()) {
+      const std::string title =
+          absl::StrReplaceAll(panel["title"].GetString(),
+                              {{"&", "&amp;"}, {"<", "&lt;"}, {">", "&gt;"}});
+      EXPECT_TRUE(absl::StrContains(svg, absl::StrCat(">", title, "</text>")))
+          << title;
+    }
   }
 }
 
@@ -216,7 +242,7 @@ TEST(Runbook, HasASectionForEachAlertAndNoOther) {
     const std::string section =
         runbook.substr(begin, runbook.find("\n## ", begin + 1) - begin);
     for (const char* part : {"**Means**: ", "**Look at**\n- ", "**Do**\n- "}) {
-      EXPECT_THAT(section, ::testing::HasSubstr(part)) << alert;
+      EXPECT_THAT(section, HasSubstr(part)) << alert;
     }
   }
   EXPECT_EQ(sections, alerts);

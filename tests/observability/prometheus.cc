@@ -1,12 +1,11 @@
 #include "tests/observability/prometheus.h"
 
-#include <arpa/inet.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <sys/socket.h>
 #include <unistd.h>
 
 #include <fstream>
+#include <map>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
@@ -24,20 +23,6 @@ using ::testing::HasSubstr;
 
 constexpr char kPrometheus[] = "/usr/bin/prometheus";
 constexpr char kFolder[] = "deploy/prometheus/";
-
-// A loopback port that was free a moment ago.
-int FreePort() {
-  const int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-  sockaddr_in address = {};
-  address.sin_family = AF_INET;
-  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  EXPECT_EQ(bind(fd, reinterpret_cast<sockaddr*>(&address), sizeof(address)),
-            0);
-  socklen_t size = sizeof(address);
-  getsockname(fd, reinterpret_cast<sockaddr*>(&address), &size);
-  close(fd);
-  return ntohs(address.sin_port);
-}
 
 std::string Config(const std::string& target, const std::string& engine) {
   const std::string shipped =
@@ -78,23 +63,34 @@ std::string Encoded(const std::string& text) {
 
 bool HasPrometheus() { return access(kPrometheus, X_OK) == 0; }
 
-Prometheus::Prometheus(const std::string& target, const std::string& engine)
-    : address_(absl::StrCat("127.0.0.1:", FreePort())) {
-  const std::string config = folder_.path() + "/prometheus.yml";
+Prometheus::Prometheus(const std::string& target, const std::string& engine) {
+  const std::string config = folder_ / "prometheus.yml";
   std::ofstream(config) << Config(target, engine);
-  process_ = std::make_unique<Process>(std::vector<std::string>{
-      kPrometheus, "--config.file=" + config,
-      absl::StrCat("--storage.tsdb.path=", folder_.path(), "/data"),
-      "--web.listen-address=" + address_, "--log.level=warn"});
+  process_ = std::make_unique<Process>(
+      std::vector<std::string>{kPrometheus, "--config.file=" + config,
+                               "--storage.tsdb.path=" + (folder_ / "data"),
+                               "--web.listen-address=127.0.0.1:0"});
+  // A line comes within 20 s, on a busy machine perhaps not the first time.
+  std::optional<std::string> line;
+  for (int i = 0; i < 3 && !line.has_value(); ++i) {
+    line = process_->ReadUntil("\"Listening on\" address=");
+  }
+  EXPECT_TRUE(line.has_value()) << process_->output();
+  if (line.has_value()) address_ = line->substr(line->rfind('=') + 1);
 }
 
 absl::StatusOr<rapidjson::Document> Prometheus::Get(const std::string& path) {
   const std::string body = HttpGet(address_, path).body;
   rapidjson::Document answer;
   answer.Parse(body.c_str());
-  if (answer.HasParseError() || !answer.HasMember("data")) {
+  if (answer.HasParseError() || !answer.IsObject()) {
     return absl::UnavailableError(body);
   }
+  if (answer.HasMember("errorType") &&
+      absl::string_view(answer["errorType"].GetString()) == "bad_data") {
+    return absl::InvalidArgumentError(body);
+  }
+  if (!answer.HasMember("data")) return absl::UnavailableError(body);
   rapidjson::Document data;
   data.CopyFrom(answer["data"], data.GetAllocator());
   return data;

@@ -22,7 +22,8 @@ class Prometheus {
   explicit Prometheus(const std::string& target,
                       const std::string& engine = "");
 
-  // "data" of an answer of its API: "/api/v1/rules". An error is its text.
+  // "data" of an answer of its API: "/api/v1/rules". INVALID_ARGUMENT: it does
+  // not understand; UNAVAILABLE: no answer now. Either is its text.
   absl::StatusOr<rapidjson::Document> Get(const std::string& path);
   // The samples of an instant query.
   absl::StatusOr<rapidjson::Document> Query(const std::string& expression);

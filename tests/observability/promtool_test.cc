@@ -3,13 +3,13 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
-#include <filesystem>
 #include <fstream>
 #include <regex>
 
 #include "tests/observability/dashboards.h"
 #include "tests/observability/used_server.h"
 #include "tests/support/process.h"
+#include "tests/support/temporary_folder.h"
 #include "tests/support/test_server.h"
 
 namespace mansard::testing {
@@ -32,15 +32,13 @@ TEST_F(PromtoolTest, TheMetricsOfAUsedServerAreClean) {
   const HttpAnswer metrics = HttpGet(server.metrics_address(), "/metrics");
   ASSERT_EQ(metrics.code, 200);
 
-  const auto path = std::filesystem::temp_directory_path() /
-                    ("mansard-metrics-" + std::to_string(getpid()));
+  const TemporaryFolder folder;
+  const std::string path = folder / "metrics";
   std::ofstream(path) << metrics.body;
   Process promtool(
-      {"/bin/sh", "-c",
-       std::string(kPromtool) + " check metrics < " + path.string()});
+      {"/bin/sh", "-c", std::string(kPromtool) + " check metrics < " + path});
   EXPECT_EQ(promtool.Wait(), 0);
   EXPECT_EQ(promtool.output(), "");
-  std::filesystem::remove(path);
   // Every family of the table has series once a server has been used.
   const std::string table = ReadRepositoryFile("server/metric_table.h");
   static const auto* const kName = new std::regex("\"((mansard|grpc)_\\w+)\"");

@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "tests/support/step_streams.h"
 
 namespace mansard::testing {
 namespace {
@@ -39,17 +40,24 @@ double Wave(int round, int seed) {
          0.05 * std::sin(1.3 * round + 2 * seed);
 }
 
+server::ServerOptions OptionsOfUsed() {
+  server::ServerOptions options = TestOptions();
+  options.commit = "1a2b3c4d5e6f";
+  return options;
+}
+
 }  // namespace
 
 UsedServer::UsedServer()
-    : scheduling_(v1::SchedulingService::NewStub(server_.channel())),
+    : server_(OptionsOfUsed()),
+      scheduling_(v1::SchedulingService::NewStub(server_.channel())),
       calibration_(v1::CalibrationService::NewStub(server_.channel())),
       engine_([this] { return EnginePage(); }) {
-  CreateEngine("chat");
-  CreateEngine("batch");
+  CreateEngine("chat", 1);
+  CreateEngine("batch", 2);
 }
 
-void UsedServer::CreateEngine(const std::string& id) {
+void UsedServer::CreateEngine(const std::string& id, int tensor_size) {
   auto request = Parse<v1::CreateEngineRequest>(R"pb(
     engine {
       target {
@@ -60,6 +68,10 @@ void UsedServer::CreateEngine(const std::string& id) {
     }
   )pb");
   request.set_engine_id(id);
+  request.mutable_engine()
+      ->mutable_target()
+      ->mutable_parallelism()
+      ->set_tensor_size(tensor_size);
   const auto created =
       CallOf(server_.catalog(), &Catalog::CreateEngine, request);
   EXPECT_TRUE(created.ok()) << created.facts();
@@ -122,6 +134,13 @@ void UsedServer::Schedule(int round) {
                    "' input_token_count: 1000 output_token_count: 100 }")));
     EXPECT_TRUE(predicted.ok()) << predicted.facts();
   }
+  StepStream stream(*scheduling_);
+  for (int i = 0; i <= round % 7; ++i) {
+    const auto answer = stream.Ask(absl::StrCat(
+        "engine: 'engines/chat' ", Pass(Group("DECODE", 8 + i, 1, 1000))));
+    EXPECT_TRUE(answer.has_step()) << answer.ShortDebugString();
+  }
+  EXPECT_TRUE(stream.Close().ok());
 }
 
 // A measurement or four of an H100 PCIe, whose host is said to be faster each

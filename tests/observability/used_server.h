@@ -13,7 +13,7 @@ namespace mansard::testing {
 
 class UsedServer {
  public:
-  // With two engines of Llama-3.1-8B on one H100, "chat" and "batch".
+  // With two engines of Llama-3.1-8B: "chat" on one H100, "batch" on two.
   UsedServer();
 
   // Some of every call. The load changes from round to round.
@@ -24,7 +24,7 @@ class UsedServer {
   std::string engine_address() { return engine_.address(); }
 
  private:
-  void CreateEngine(const std::string& id);
+  void CreateEngine(const std::string& id, int tensor_size);
   void Estimate(int round);
   void Schedule(int round);
   void Calibrate(int round);

@@ -105,8 +105,7 @@ absl::StatusOr<Answer> RunEngineObserve(const Session& session,
     const absl::StatusOr<v1::ReportObservationsResponse> reported =
         ReportFromMetrics(session, arguments, Namer(arguments));
     if (!reported.ok()) return reported.status();
-    return AnswerOf(*reported, ObservedReport(*reported),
-                    ObservedText(*reported, style), arguments);
+    return Shown(*reported, arguments, style);
   }
   if (flags.observations.empty() && !flags.forget) {
     const absl::StatusOr<v1::Engine> engine =

@@ -24,15 +24,20 @@ struct Look {
   absl::Time time;
 };
 
+// `from`: the address as it was given, for errors of what is there.
 absl::StatusOr<Look> LookAt(const observe::MetricsUrl& url,
-                            absl::Duration timeout) {
+                            const std::string& from, absl::Duration timeout) {
   const absl::StatusOr<std::string> page = observe::FetchMetrics(url, timeout);
   if (!page.ok()) return page.status();
   const absl::Time time = absl::Now();
+  const auto there = [&from](const absl::Status& status) {
+    return absl::Status(status.code(),
+                        absl::StrCat(from, ": ", status.message()));
+  };
   const auto samples = observe::ParseMetrics(*page);
-  if (!samples.ok()) return samples.status();
+  if (!samples.ok()) return there(samples.status());
   absl::StatusOr<observe::EngineTotals> totals = observe::TotalsOf(*samples);
-  if (!totals.ok()) return totals.status();
+  if (!totals.ok()) return there(totals.status());
   return Look{*std::move(totals), time};
 }
 
@@ -65,25 +70,28 @@ std::string RunLine(const observe::ObservedRun& run) {
 // The looks at one engine.
 class Watch {
  public:
-  Watch(observe::MetricsUrl url, absl::Duration interval,
+  Watch(observe::MetricsUrl url, std::string from, absl::Duration interval,
         absl::Duration timeout)
-      : url_(std::move(url)), interval_(interval), timeout_(timeout) {}
+      : url_(std::move(url)),
+        from_(std::move(from)),
+        interval_(interval),
+        timeout_(timeout) {}
 
   // The run between the look before and one after the interval. Where too few
-  // requests have ended, the next run begins where this one did.
+  // requests have ended, the next run begins where this one did; where the
+  // engine has started anew, at the look that saw it.
   absl::StatusOr<observe::ObservedRun> Next() {
     if (!before_.has_value()) {
-      const absl::StatusOr<Look> first = LookAt(url_, timeout_);
+      const absl::StatusOr<Look> first = LookAt(url_, from_, timeout_);
       if (!first.ok()) return first.status();
       before_ = *first;
     }
     absl::SleepFor(interval_);
-    const absl::StatusOr<Look> after = LookAt(url_, timeout_);
+    const absl::StatusOr<Look> after = LookAt(url_, from_, timeout_);
     if (!after.ok()) return after.status();
     absl::StatusOr<observe::ObservedRun> run = observe::RunBetween(
         before_->totals, after->totals, after->time - before_->time);
-    if (run.ok() || after->totals.latency.count < before_->totals.latency.count)
-      before_ = *after;
+    if (run.ok() || absl::IsAborted(run.status())) before_ = *after;
     return run;
   }
 
@@ -92,6 +100,7 @@ class Watch {
 
  private:
   const observe::MetricsUrl url_;
+  const std::string from_;
   const absl::Duration interval_;
   const absl::Duration timeout_;
   std::optional<Look> before_;
@@ -132,7 +141,7 @@ absl::StatusOr<v1::ReportObservationsResponse> ReportFromMetrics(
   const absl::StatusOr<absl::Duration> interval = IntervalOf(flags.every);
   if (!interval.ok()) return interval.status();
   const int64_t wanted = flags.reports.value_or(1);
-  Watch watch(*std::move(url), *interval, arguments.timeout);
+  Watch watch(*std::move(url), flags.from, *interval, arguments.timeout);
   v1::ReportObservationsResponse response;
   for (int64_t done = 0; wanted == 0 || done < wanted;) {
     const absl::StatusOr<observe::ObservedRun> run = watch.Next();
