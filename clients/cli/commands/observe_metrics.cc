@@ -140,6 +140,10 @@ absl::StatusOr<v1::ReportObservationsResponse> ReportFromMetrics(
   }
   const absl::StatusOr<absl::Duration> interval = IntervalOf(flags.every);
   if (!interval.ok()) return interval.status();
+  // Now, and not after the first interval.
+  const absl::StatusOr<v1::Engine> engine =
+      EngineResource::Get(session, EngineResource::Name(arguments.operand));
+  if (!engine.ok()) return engine.status();
   const int64_t wanted = flags.reports.value_or(1);
   Watch watch(*std::move(url), flags.from, *interval, arguments.timeout);
   v1::ReportObservationsResponse response;
