@@ -26,7 +26,7 @@ struct ServerEnv {
   OpenStreams streams;
 
   ServerEnv(LogLevel level, std::unique_ptr<Catalog> opened, int heavy_threads,
-            int heavy_queue, const std::string& commit)
+            int heavy_queue, const std::string& commit = "unknown")
       : logger(level),
         catalog(std::move(opened)),
         metrics(commit),

@@ -23,8 +23,8 @@ class SchedulingAllocationsTest : public ::testing::Test {
   void SetUp() override {
     auto catalog = Catalog::OpenInMemory();
     ASSERT_TRUE(catalog.ok());
-    env_ = std::make_unique<ServerEnv>(LogLevel::kOff, *std::move(catalog), 1,
-                                       1, "");
+    env_ =
+        std::make_unique<ServerEnv>(LogLevel::kOff, *std::move(catalog), 1, 1);
     v1::Engine said;
     said.mutable_target()->set_model_graph("modelGraphs/llama-3.1-8b");
     said.mutable_target()->set_hardware_profile("hardwareProfiles/h100-sxm");
