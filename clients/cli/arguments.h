@@ -225,6 +225,9 @@ struct ServingFlags {
   std::string requests_per_slot = "";
   // Of `observe`.
   std::string observations = "";
+  std::string from = "";  // Where the engine shows its metrics.
+  std::string every = "";
+  std::optional<int64_t> reports = std::nullopt;
   bool forget = false;
   std::string apply = "";  // "on", "off"; empty: as it is.
   // Of `capacity` and `latency-model`.

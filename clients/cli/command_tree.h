@@ -46,6 +46,7 @@ const std::vector<ServingCount>& ShapeCounts();
 const std::vector<ServingCount>& DraftCounts();
 const std::vector<ServingCount>& StateCounts();
 const std::vector<ServingCount>& MaxBatchCounts();
+const std::vector<ServingCount>& ReportCounts();
 // A command of `mansard kernel`.
 struct KernelCommand {
   Command command;
