@@ -38,6 +38,7 @@ ALLOWED = {
     # Knows no service: words in, an Engine out.
     "clients/import": ["proto"],
     "calibrate": ["model"],
+    "calibrate/measure": ["model/base"],
     "calibrate/tables": ["model"],
     "calibrate/fit": ["model", "calibrate/tables"],
     "calibrate/judge": ["model", "calibrate/tables", "calibrate/fit"],
