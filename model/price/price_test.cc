@@ -50,6 +50,20 @@ TEST_F(PriceTest, MemoryBoundGemm) {
   EXPECT_FALSE(time.raised_to_floor);
 }
 
+TEST_F(PriceTest, CopiedWeightsAreHiddenByNothing) {
+  // As above, of the 2000 us of weights a quarter first; what is left of 1500
+  // us overlaps, the input's 2 us and the output's with it.
+  const Op op = GemmOp({.m = 1, .n = 1000, .k = 1'000'000}, false);
+  ToyHardware toy;
+  toy.stack.gemm[0].l2_feed = BytesPerSecond::Of(1e18);
+  toy.stack.gemm[0].copied_weights = 0.25;
+  const OpTime time = PriceOn(op, toy);
+  const double norm = std::pow(std::pow(1500.0, 4) + std::pow(2.0, 4), 0.25);
+  EXPECT_NEAR(Us(time.estimate), 3 + 500 + norm, 1e-6);
+  EXPECT_NEAR(Us(time.busy[Resource::kHbm]), 2000, 1e-9);
+  EXPECT_EQ(time.limiting, Resource::kHbm);
+}
+
 TEST_F(PriceTest, ComputeBoundGemm) {
   // 8192^3: 1.1e12 FLOP at 1e15 is 1099.5 us; operands 402 MB at 1e12 402.7 us.
   const Op op = GemmOp({.m = 8192, .n = 8192, .k = 8192}, false);
