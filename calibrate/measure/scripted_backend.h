@@ -49,6 +49,8 @@ class ScriptedBackend : public Backend {
     return absl::OkStatus();
   };
 
+  std::function<double(const Case& measured)> operations = &Operations;
+
   DeviceIdentity device{.backend = "scripted",
                         .name = "A device of the test",
                         .id_hash = "5eed",
@@ -65,7 +67,7 @@ class ScriptedBackend : public Backend {
     return std::make_unique<Prepared>(*this, measured);
   }
   double RunOperations(const Case& measured) const override {
-    return Operations(measured);
+    return operations(measured);
   }
   double Now() override { return now; }
   void Sleep(double seconds) override {

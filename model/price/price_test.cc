@@ -51,8 +51,8 @@ TEST_F(PriceTest, MemoryBoundGemm) {
 }
 
 TEST_F(PriceTest, CopiedWeightsAreHiddenByNothing) {
-  // As above, of the 2000 us of weights a quarter first; what is left of 1500
-  // us overlaps, the input's 2 us and the output's with it.
+  // As above; of the weights' 2000 us a quarter comes first, the other 1500
+  // overlap with the 2 us of the products.
   const Op op = GemmOp({.m = 1, .n = 1000, .k = 1'000'000}, false);
   ToyHardware toy;
   toy.stack.gemm[0].l2_feed = BytesPerSecond::Of(1e18);

@@ -39,8 +39,12 @@ ALLOWED = {
     "clients/import": ["proto"],
     "calibrate": ["model"],
     "calibrate/measure": ["model/base"],
+    "calibrate/cpu": ["model/base", "calibrate/measure"],
     "calibrate/tables": ["model"],
     "calibrate/fit": ["model", "calibrate/tables"],
+    "calibrate/refresh": ["model", "proto", "calibrate/tables",
+                          "calibrate/fit", "calibrate/measure",
+                          "calibrate/cpu"],
     "calibrate/judge": ["model", "calibrate/tables", "calibrate/fit"],
     "tests": ["model", "proto", "server", "clients", "calibrate"],
 }

@@ -1,0 +1,170 @@
+#include "calibrate/cpu/prepared_cases.h"
+
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "calibrate/cpu/references.h"
+
+namespace mansard::calibrate {
+namespace {
+
+absl::Status CheckStream(const Case& measured, const Floats& a, const Floats& b,
+                         const Floats& c, float sum) {
+  Randoms randoms(11);
+  if (measured.kind == CaseKind::kRead) {
+    double reference = 0;
+    for (const float value : a) reference += value;
+    // Partial sums of many values of both signs wander far from zero.
+    return ExpectNear("the sum", sum, reference,
+                      1 + std::sqrt(static_cast<double>(a.size())) * 10);
+  }
+  for (int i = 0; i < kChecked; ++i) {
+    const size_t at =
+        static_cast<size_t>(randoms.Below(static_cast<int64_t>(a.size())));
+    const double reference =
+        measured.kind == CaseKind::kCopy ? a[at] : a[at] + 3.0 * b[at];
+    const absl::Status status =
+        ExpectNear(absl::StrCat("element ", at), c[at], reference, 4);
+    if (!status.ok()) return status;
+  }
+  return absl::OkStatus();
+}
+
+double Silu(double gate) { return gate / (1 + std::exp(-gate)); }
+
+}  // namespace
+
+CpuWork StreamWork(const Case& measured, const Loops& loops) {
+  const int64_t count = measured.bytes / static_cast<int64_t>(sizeof(float));
+  const CaseKind kind = measured.kind;
+  auto a = RandomFloats(count, 1);
+  auto b = RandomFloats(kind == CaseKind::kTriad ? count : 0, 2);
+  auto c = PoisonedFloats(kind == CaseKind::kRead ? 0 : count);
+  auto sum = std::make_shared<float>();
+  CpuWork work;
+  work.once = [=, &loops] {
+    if (kind == CaseKind::kCopy) {
+      loops.copy(a->data(), c->data(), a->size());
+    } else if (kind == CaseKind::kTriad) {
+      loops.triad(a->data(), b->data(), 3, c->data(), a->size());
+    } else {
+      *sum = loops.read(a->data(), a->size());
+    }
+  };
+  work.verify = [=, once = work.once] {
+    once();
+    return CheckStream(measured, *a, *b, *c, *sum);
+  };
+  return work;
+}
+
+CpuWork MultiplyAddWork(const Loops& loops) {
+  // Contracts to 1, where all lanes start: nothing overflows or vanishes.
+  constexpr float kFactor = 0.5f;
+  constexpr float kTerm = 0.5f;
+  auto sum = std::make_shared<float>();
+  CpuWork work;
+  work.once = [=, &loops] {
+    *sum = loops.multiply_add(kMultiplyAddSteps, kFactor, kTerm);
+  };
+  work.verify = [&loops] {
+    // Three steps by 0.25, plus 2: 1 -> 2.25 -> 2.5625 -> 2.640625.
+    return ExpectNear("the sum of all lanes", loops.multiply_add(3, 0.25f, 2),
+                      2.640625 * loops.multiply_add_lanes, 1);
+  };
+  return work;
+}
+
+CpuWork GemmWork(const Case& measured, CpuOps& ops, ColdPool& pool) {
+  const int64_t m = measured.m;
+  const int64_t n = measured.n;
+  const int64_t k = measured.k;
+  auto x = RandomFloats(m * k, 3);
+  auto y = PoisonedFloats(m * n);
+  const auto run = [=, &ops, &pool] {
+    const float* const weights = pool.Take(static_cast<size_t>(n * k));
+    ops.Gemm(x->data(), weights, y->data(), m, n, k);
+    return weights;
+  };
+  CpuWork work;
+  work.once = [run] { run(); };
+  work.verify = [=] {
+    const float* const weights = run();
+    Randoms randoms(13);
+    for (int i = 0; i < kChecked; ++i) {
+      const int64_t row = randoms.Below(m);
+      const int64_t column = randoms.Below(n);
+      double sum = 0;
+      double size = 0;
+      for (int64_t j = 0; j < k; ++j) {
+        const double product =
+            static_cast<double>((*x)[static_cast<size_t>(row * k + j)]) *
+            weights[column * k + j];
+        sum += product;
+        size += std::abs(product);
+      }
+      const absl::Status status =
+          ExpectNear(absl::StrCat("row ", row, ", column ", column),
+                     (*y)[static_cast<size_t>(row * n + column)], sum, size);
+      if (!status.ok()) return status;
+    }
+    return absl::OkStatus();
+  };
+  return work;
+}
+
+CpuWork ElementwiseWork(const Case& measured, CpuOps& ops) {
+  const int64_t rows = measured.rows;
+  const int64_t columns = measured.columns;
+  const CaseKind kind = measured.kind;
+  // Of activations gate and up-projection, of residuals both operands.
+  auto x = RandomFloats(rows * columns * (kind == CaseKind::kNorm ? 1 : 2), 4);
+  auto weight = RandomFloats(columns, 8);
+  auto y = PoisonedFloats(rows * columns);
+  const float* const other = x->data() + rows * columns;
+  CpuWork work;
+  work.once = [=, &ops] {
+    if (kind == CaseKind::kNorm) {
+      ops.Norm(x->data(), weight->data(), y->data(), rows, columns);
+    } else if (kind == CaseKind::kActivation) {
+      ops.Activation(x->data(), y->data(), rows, columns);
+    } else {
+      ops.loops().add(x->data(), other, y->data(), y->size());
+    }
+  };
+  work.verify = [=, once = work.once] {
+    once();
+    Randoms randoms(23);
+    for (int i = 0; i < kChecked; ++i) {
+      const int64_t row = randoms.Below(rows);
+      const int64_t column = randoms.Below(columns);
+      double reference = 0;
+      if (kind == CaseKind::kNorm) {
+        const float* const values = x->data() + row * columns;
+        double squares = 0;
+        for (int64_t j = 0; j < columns; ++j) {
+          squares += static_cast<double>(values[j]) * values[j];
+        }
+        reference = values[column] /
+                    std::sqrt(squares / static_cast<double>(columns) + 1e-6) *
+                    (*weight)[static_cast<size_t>(column)];
+      } else if (kind == CaseKind::kActivation) {
+        const float* const gate = x->data() + row * 2 * columns;
+        reference = Silu(gate[column]) * gate[columns + column];
+      } else {
+        const int64_t at = row * columns + column;
+        reference = static_cast<double>(x->data()[at]) + other[at];
+      }
+      const absl::Status status = ExpectNear(
+          absl::StrCat("row ", row, ", column ", column),
+          (*y)[static_cast<size_t>(row * columns + column)], reference, 2);
+      if (!status.ok()) return status;
+    }
+    return absl::OkStatus();
+  };
+  return work;
+}
+
+}  // namespace mansard::calibrate
