@@ -17,7 +17,7 @@ constexpr StreamRow kStreams[] = {
     {CaseKind::kCopy, 4, 0, false},
     // The cache sweep.
     {CaseKind::kRead, 0.25, 0, true},
-    {CaseKind::kRead, 0, 16 << 10, false},
+    {CaseKind::kRead, 0, 16 << 10, true},
     {CaseKind::kRead, 0, 64 << 10, false},
     {CaseKind::kRead, 0, 256 << 10, false},
     {CaseKind::kRead, 0, 1 << 20, false},
@@ -54,17 +54,20 @@ struct ElementwiseRow {
 };
 constexpr ElementwiseRow kElementwise[] = {
     {CaseKind::kNorm, 1, 1536, true},
-    {CaseKind::kNorm, 16, 1536, true},
+    {CaseKind::kNorm, 4, 1536, true},
+    {CaseKind::kNorm, 32, 1536, true},
     {CaseKind::kNorm, 192, 1536, true},
-    {CaseKind::kNorm, 768, 1536, false},
+    {CaseKind::kNorm, 384, 1536, true},
     {CaseKind::kActivation, 1, 4096, true},
-    {CaseKind::kActivation, 16, 4096, true},
+    {CaseKind::kActivation, 4, 4096, true},
+    {CaseKind::kActivation, 32, 4096, true},
     {CaseKind::kActivation, 192, 4096, true},
-    {CaseKind::kActivation, 768, 4096, false},
+    {CaseKind::kActivation, 384, 4096, true},
     {CaseKind::kResidual, 1, 1536, true},
-    {CaseKind::kResidual, 16, 1536, true},
+    {CaseKind::kResidual, 4, 1536, true},
+    {CaseKind::kResidual, 32, 1536, true},
     {CaseKind::kResidual, 192, 1536, true},
-    {CaseKind::kResidual, 768, 1536, false},
+    {CaseKind::kResidual, 384, 1536, true},
 };
 
 struct AttentionRow {
@@ -77,12 +80,16 @@ constexpr AttentionRow kAttention[] = {
     {CaseKind::kDecodeAttention, 1, 192, true},
     {CaseKind::kDecodeAttention, 1, 768, true},
     {CaseKind::kDecodeAttention, 4, 384, true},
+    {CaseKind::kDecodeAttention, 4, 96, true},
     {CaseKind::kDecodeAttention, 12, 192, true},
+    {CaseKind::kDecodeAttention, 12, 320, true},
     {CaseKind::kDecodeAttention, 12, 768, false},
     {CaseKind::kPrefillAttention, 1, 96, true},
     {CaseKind::kPrefillAttention, 1, 192, true},
-    {CaseKind::kPrefillAttention, 1, 384, true},
+    {CaseKind::kPrefillAttention, 1, 320, true},
+    {CaseKind::kPrefillAttention, 1, 448, true},
     {CaseKind::kPrefillAttention, 1, 640, true},
+    {CaseKind::kPrefillAttention, 2, 160, true},
 };
 constexpr int64_t kQueryHeads = 12;
 constexpr int64_t kKvHeads = 6;

@@ -368,8 +368,49 @@ absl::Status AddIntervals(const Pricer& pricer, int resamples, FamilyFit& fit) {
 
 }  // namespace
 
+namespace {
+
+// Where a binding of a general op kind stands; false: the slot names another.
+bool PlaceGeneral(const FitSlot& slot, KernelStackSpec& stack) {
+  if (const auto* gemm = std::get_if<model::GemmFamily>(&slot.prior)) {
+    if (slot.op_kind != "gemm") return false;
+    // In place of one with its id.
+    const auto known = std::find_if(
+        stack.gemm.begin(), stack.gemm.end(),
+        [&](const auto& one) { return one.facts.id == gemm->facts.id; });
+    const int index = static_cast<int>(known - stack.gemm.begin());
+    if (known == stack.gemm.end()) {
+      stack.gemm.push_back(*gemm);
+    } else {
+      *known = *gemm;
+    }
+    for (const Format format : model::AllFormats()) {
+      if (slot.precision.empty() ||
+          slot.precision == model::TraitsOf(format).name) {
+        stack.gemm_by_format[static_cast<size_t>(format)] = index;
+      }
+    }
+    return true;
+  }
+  const auto set = [&](const char* op_kind, auto& place) {
+    using Family = std::remove_reference_t<decltype(place)>;
+    const auto* family = std::get_if<Family>(&slot.prior);
+    if (family == nullptr || slot.op_kind != op_kind ||
+        !slot.precision.empty()) {
+      return false;
+    }
+    place = *family;
+    return true;
+  };
+  return set("attention_decode", stack.attention_decode) ||
+         set("attention_prefill", stack.attention_prefill) ||
+         set("elementwise", stack.elementwise);
+}
+
+}  // namespace
+
 absl::Status Place(const FitSlot& slot, KernelStackSpec& stack) {
-  bool placed = false;
+  bool placed = PlaceGeneral(slot, stack);
   model::VisitFine([&](const auto& table) {
     using Table = std::remove_reference_t<decltype(stack.fine.*table.member)>;
     const auto* family = std::get_if<typename Table::Family>(&slot.prior);

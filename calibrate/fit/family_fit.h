@@ -77,8 +77,9 @@ struct FamilyFitOptions {
   double coverage = 0.83;   // Of rows not seen, between p10 and p90.
 };
 
-// Puts a family where a binding of `slot` would. Error: no family of its
-// formula stands there.
+// Puts a family where a binding of `slot` would; of a general op kind "gemm",
+// "attention_decode", "attention_prefill" or "elementwise" too. Error: no
+// family of its formula stands there.
 absl::Status Place(const FitSlot& slot, model::KernelStackSpec& stack);
 
 // `base` serves all that the slots do not. Error: of FitMap; no row has ops on

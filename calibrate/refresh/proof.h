@@ -1,0 +1,68 @@
+// The end-to-end proof on the host: calibrate, predict a transformer layer, run
+// it, compare.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "calibrate/measure/campaign.h"
+#include "calibrate/refresh/cpu_layer.h"
+#include "calibrate/refresh/fit_profile.h"
+
+namespace mansard::calibrate {
+
+class CpuBackend;
+
+struct ProofCase {
+  LayerShape shape;
+  LayerPass pass;
+};
+// Hidden 1024 and 2048; prompts of 128 and 256 tokens, decodes of 1, 4 and 16
+// requests with 128 and 512 tokens.
+std::vector<ProofCase> ProofCases();
+
+struct ProofOp {
+  std::string name;
+  double predicted_seconds = 0;
+  double measured_seconds = 0;  // Median.
+};
+struct ProofRow {
+  ProofCase proved;
+  std::vector<ProofOp> ops;
+  double predicted_seconds = 0;
+  double measured_seconds = 0;  // Median of whole layers.
+
+  double Ratio() const { return measured_seconds / predicted_seconds; }
+};
+
+// Measured over predicted may be off by this much.
+inline constexpr double kDecodeTolerance = 0.15;
+inline constexpr double kPrefillTolerance = 0.20;
+
+struct Proof {
+  std::vector<ProofRow> rows;
+  RefreshedProfile profile;
+  // Not empty: the machine was too noisy to tell anything, and why.
+  std::string noise;
+
+  // All rows are within their tolerance.
+  bool Holds() const;
+};
+
+// One try: quick cases, fit, every layer. Error: a fit's, or the backend cannot
+// run what it needs (OpenBLAS is not there).
+absl::StatusOr<Proof> RunProof(CpuBackend& backend,
+                               const model::FabricMap& fabrics,
+                               const CampaignOptions& options);
+
+// Up to three tries, the first that holds or else the last; a noisy one is
+// replaced by any that is not.
+absl::StatusOr<Proof> RetryProof(CpuBackend& backend,
+                                 const model::FabricMap& fabrics,
+                                 const CampaignOptions& options);
+
+// One line a layer, and below it one an op where `with_ops`.
+std::string ProofText(const Proof& proof, bool with_ops);
+
+}  // namespace mansard::calibrate
