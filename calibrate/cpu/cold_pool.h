@@ -2,22 +2,28 @@
 #pragma once
 
 #include <cstddef>
-#include <vector>
+#include <memory>
 
 namespace mansard::calibrate {
 
 // Buffers of random data that lie beyond the caches: what is taken from it one
-// after the other is cold again when it comes round.
+// after the other is cold again when it comes round. In large pages where the
+// system has them: what rows of a matrix cost shall not depend on how many of
+// them lie in pages of their own.
 class ColdPool {
  public:
   // `elements` floats in [-1, 1).
   explicit ColdPool(size_t elements);
   // The next `elements` of it. Precondition: it holds as many.
   float* Take(size_t elements);
-  size_t size() const { return data_.size(); }
+  size_t size() const { return size_; }
 
  private:
-  std::vector<float> data_;
+  struct Free {
+    void operator()(float* data) const;
+  };
+  size_t size_;
+  std::unique_ptr<float, Free> data_;
   size_t next_ = 0;
 };
 

@@ -26,16 +26,16 @@ constexpr StreamRow kStreams[] = {
     {CaseKind::kRead, 2, 0, false},
 };
 
-// Products of transformer shapes. No layer that a prediction is checked on has
-// one of them.
+// Products of transformer shapes, with rows a power of two apart and without.
+// No layer that a prediction is checked on has one of them.
 struct WeightRow {
   int64_t n;
   int64_t k;
   bool quick;
 };
 constexpr WeightRow kWeights[] = {
-    {3072, 1536, true},  {1536, 3072, true},  {768, 768, true},
-    {6144, 1536, false}, {1280, 5120, false},
+    {3072, 1536, true}, {1536, 3072, true},  {2560, 2048, true},
+    {768, 768, false},  {6144, 1536, false}, {1280, 5120, false},
 };
 struct TokensRow {
   int64_t m;
@@ -53,19 +53,21 @@ struct ElementwiseRow {
   bool quick;
 };
 constexpr ElementwiseRow kElementwise[] = {
-    {CaseKind::kNorm, 1, 1536, true},
     {CaseKind::kNorm, 4, 1536, true},
+    {CaseKind::kNorm, 12, 1536, true},
     {CaseKind::kNorm, 32, 1536, true},
+    {CaseKind::kNorm, 96, 1536, true},
     {CaseKind::kNorm, 192, 1536, true},
     {CaseKind::kNorm, 384, 1536, true},
-    {CaseKind::kActivation, 1, 4096, true},
     {CaseKind::kActivation, 4, 4096, true},
+    {CaseKind::kActivation, 12, 4096, true},
     {CaseKind::kActivation, 32, 4096, true},
-    {CaseKind::kActivation, 192, 4096, true},
-    {CaseKind::kActivation, 384, 4096, true},
-    {CaseKind::kResidual, 1, 1536, true},
+    {CaseKind::kActivation, 96, 4096, true},
+    {CaseKind::kActivation, 128, 4096, true},
     {CaseKind::kResidual, 4, 1536, true},
+    {CaseKind::kResidual, 12, 1536, true},
     {CaseKind::kResidual, 32, 1536, true},
+    {CaseKind::kResidual, 96, 1536, true},
     {CaseKind::kResidual, 192, 1536, true},
     {CaseKind::kResidual, 384, 1536, true},
 };

@@ -32,7 +32,35 @@ absl::Status CheckStream(const Case& measured, const Floats& a, const Floats& b,
   return absl::OkStatus();
 }
 
+struct Place {
+  int64_t row = 0;
+  int64_t column = 0;
+  int64_t rows = 0;
+};
+
 double Silu(double gate) { return gate / (1 + std::exp(-gate)); }
+
+// Of one element, in double precision.
+double ElementwiseReference(CaseKind kind, const float* from,
+                            const Floats& weight, const Place& place) {
+  const int64_t columns = static_cast<int64_t>(weight.size());
+  if (kind == CaseKind::kNorm) {
+    const float* const values = from + place.row * columns;
+    double squares = 0;
+    for (int64_t j = 0; j < columns; ++j) {
+      squares += static_cast<double>(values[j]) * values[j];
+    }
+    return values[place.column] /
+           std::sqrt(squares / static_cast<double>(columns) + 1e-6) *
+           weight[static_cast<size_t>(place.column)];
+  }
+  if (kind == CaseKind::kActivation) {
+    const float* const gate = from + place.row * 2 * columns;
+    return Silu(gate[place.column]) * gate[columns + place.column];
+  }
+  const int64_t at = place.row * columns + place.column;
+  return static_cast<double>(from[at]) + from[place.rows * columns + at];
+}
 
 }  // namespace
 
@@ -115,51 +143,49 @@ CpuWork GemmWork(const Case& measured, CpuOps& ops, ColdPool& pool) {
   return work;
 }
 
-CpuWork ElementwiseWork(const Case& measured, CpuOps& ops) {
+CpuWork ElementwiseWork(const Case& measured, CpuOps& ops,
+                        int64_t cache_bytes) {
   const int64_t rows = measured.rows;
   const int64_t columns = measured.columns;
+  const int64_t count = rows * columns;
   const CaseKind kind = measured.kind;
   // Of activations gate and up-projection, of residuals both operands.
-  auto x = RandomFloats(rows * columns * (kind == CaseKind::kNorm ? 1 : 2), 4);
+  const int64_t operands = kind == CaseKind::kNorm ? 1 : 2;
+  const int64_t set_bytes =
+      (operands + 1) * count * static_cast<int64_t>(sizeof(float));
+  const int64_t sets = std::max<int64_t>(1, cache_bytes / 4 / set_bytes);
+  auto x = RandomFloats(sets * operands * count, 4);
   auto weight = RandomFloats(columns, 8);
-  auto y = PoisonedFloats(rows * columns);
-  const float* const other = x->data() + rows * columns;
-  CpuWork work;
-  work.once = [=, &ops] {
+  auto y = PoisonedFloats(sets * count);
+  auto next = std::make_shared<int64_t>(0);
+  // The set that it ran on.
+  const auto run = [=, &ops] {
+    const int64_t set = *next;
+    *next = (set + 1) % sets;
+    const float* const from = x->data() + set * operands * count;
+    float* const to = y->data() + set * count;
     if (kind == CaseKind::kNorm) {
-      ops.Norm(x->data(), weight->data(), y->data(), rows, columns);
+      ops.Norm(from, weight->data(), to, rows, columns);
     } else if (kind == CaseKind::kActivation) {
-      ops.Activation(x->data(), y->data(), rows, columns);
+      ops.Activation(from, to, rows, columns);
     } else {
-      ops.loops().add(x->data(), other, y->data(), y->size());
+      ops.loops().add(from, from + count, to, static_cast<size_t>(count));
     }
+    return set;
   };
-  work.verify = [=, once = work.once] {
-    once();
+  CpuWork work;
+  work.once = [run] { run(); };
+  work.verify = [=] {
+    const int64_t set = run();
+    const float* const from = x->data() + set * operands * count;
     Randoms randoms(23);
     for (int i = 0; i < kChecked; ++i) {
       const int64_t row = randoms.Below(rows);
       const int64_t column = randoms.Below(columns);
-      double reference = 0;
-      if (kind == CaseKind::kNorm) {
-        const float* const values = x->data() + row * columns;
-        double squares = 0;
-        for (int64_t j = 0; j < columns; ++j) {
-          squares += static_cast<double>(values[j]) * values[j];
-        }
-        reference = values[column] /
-                    std::sqrt(squares / static_cast<double>(columns) + 1e-6) *
-                    (*weight)[static_cast<size_t>(column)];
-      } else if (kind == CaseKind::kActivation) {
-        const float* const gate = x->data() + row * 2 * columns;
-        reference = Silu(gate[column]) * gate[columns + column];
-      } else {
-        const int64_t at = row * columns + column;
-        reference = static_cast<double>(x->data()[at]) + other[at];
-      }
       const absl::Status status = ExpectNear(
           absl::StrCat("row ", row, ", column ", column),
-          (*y)[static_cast<size_t>(row * columns + column)], reference, 2);
+          (*y)[static_cast<size_t>(set * count + row * columns + column)],
+          ElementwiseReference(kind, from, *weight, {row, column, rows}), 2);
       if (!status.ok()) return status;
     }
     return absl::OkStatus();

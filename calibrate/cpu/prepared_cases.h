@@ -24,7 +24,9 @@ inline constexpr int64_t kMultiplyAddSteps = 50'000;
 CpuWork StreamWork(const Case& measured, const Loops& loops);
 CpuWork MultiplyAddWork(const Loops& loops);
 CpuWork GemmWork(const Case& measured, CpuOps& ops, ColdPool& pool);
-CpuWork ElementwiseWork(const Case& measured, CpuOps& ops);
+// Operands are in the last level's cache, as another kernel leaves them:
+// buffers rotate over a quarter of `cache_bytes`.
+CpuWork ElementwiseWork(const Case& measured, CpuOps& ops, int64_t cache_bytes);
 CpuWork AttentionWork(const Case& measured, CpuOps& ops, ColdPool& pool);
 
 }  // namespace mansard::calibrate

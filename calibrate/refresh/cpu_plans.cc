@@ -34,6 +34,8 @@ CpuPlan GemmPlan() {
   family.tile_rows = 4;
   family.tile_columns = 16;
   family.copied_weights = 1;
+  // Of BLAS' register tiles.
+  family.whole_rows = 4;
   return {CaseKind::kGemm,
           {.name = "gemm fp32",
            .slots = {{.op_kind = "gemm",

@@ -107,9 +107,9 @@ class Refresher {
 
   absl::Status Fit(const CpuPlan& plan) {
     ASSIGN_OR_RETURN(const model::HardwareProfile profile, Profile());
-    absl::StatusOr<FamilyFit> fitted =
-        FitFamilies(Sieve(plan.kind, profile), profile,
-                    profile.stacks().front(), plan.plan, {.resamples = 40});
+    absl::StatusOr<FamilyFit> fitted = FitFamilies(
+        Sieve(plan.kind, profile), profile, profile.stacks().front(), plan.plan,
+        {.evaluations = 400, .resamples = 0});
     if (!fitted.ok()) return Explained(fitted.status(), plan);
     FamilyFit& fit = *fitted;
     for (FitSlot& slot : fit.slots) {
@@ -152,10 +152,6 @@ class Refresher {
       facts.parameter_provenance[weak.substr(prefix.size())] = {
           ProvenanceKind::kAssumed,
           "prior of the fit; the cases do not tell otherwise", ""};
-    }
-    for (const auto& [name, interval] : fit.intervals) {
-      if (!absl::StartsWith(name, prefix)) continue;
-      facts.parameter_intervals[name.substr(prefix.size())] = interval;
     }
   }
 

@@ -22,6 +22,7 @@ constexpr double kLayerSeconds = 0.4;  // Of runs of one layer, once enough.
 // A clock or a bandwidth that moved by more between two looks.
 constexpr double kSteady = 0.06;
 constexpr double kMostDisturbed = 0.5;  // Of the runs of a layer.
+constexpr double kMostNoisy = 0.1;      // Of the cases.
 
 constexpr LayerShape kShapes[] = {
     {.hidden = 1024,
@@ -149,7 +150,10 @@ std::string NoiseOf(const Record& record) {
     ++noisy;
     last = &result;
   }
-  if (noisy == 0) return "";
+  if (static_cast<double>(noisy) <=
+      kMostNoisy * static_cast<double>(record.results.size())) {
+    return "";
+  }
   return absl::StrCat(noisy, " of ", record.results.size(),
                       " cases were noisy, the last ", CaseId(last->measured),
                       ": ", last->reason);
@@ -200,7 +204,12 @@ absl::StatusOr<Proof> RunProof(CpuBackend& backend,
   absl::StatusOr<RefreshedProfile> profile = FitProfile(record, fabrics);
   if (!profile.ok()) {
     // Without a result of what others disturbed there is no fit.
-    if (!proof.noise.empty()) return proof;
+    for (const CaseResult& result : record.results) {
+      if (result.outcome != Outcome::kNoisy) continue;
+      proof.noise = absl::StrCat(profile.status().message(), "; ",
+                                 CaseId(result.measured), ": ", result.reason);
+      return proof;
+    }
     return profile.status();
   }
   proof.profile = *std::move(profile);

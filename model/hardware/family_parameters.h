@@ -184,6 +184,7 @@ struct Formula<GemmFamily> {
                                                      Range::kPositive),
       family_internal::Optional<&F::copied_weights, F>("copied_weights_ratio",
                                                        Range::kShare),
+      family_internal::Optional<&F::whole_rows, F>("whole_rows", Range::kCount),
   };
 };
 

@@ -51,6 +51,9 @@ struct GemmFamily {
   // Of the weights' way from memory, the share that nothing overlaps: 1 where
   // the library copies them into tiles before it multiplies, as BLAS on a CPU.
   double copied_weights = 0;
+  // The kernel computes so many rows at once; fewer take as long. 0: any
+  // number.
+  double whole_rows = 0;
 };
 
 // An output tile of a GEMM kernel.

@@ -1,6 +1,7 @@
 #include "model/price/parts.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "model/kernels/tiled_gemm.h"
 #include "model/price/fine_parts.h"
@@ -24,6 +25,10 @@ Parts GemmParts(const Op& op, Format compute, double rows, double columns,
                     (hardware.hbm * family.hbm_fraction);
   parts.hbm = parts.hbm - parts.hbm_after;
   SetTensorTime(op, hardware.view.device, family.peak_fraction, parts);
+  if (family.whole_rows > 0) {
+    parts.tensor *=
+        std::ceil(rows / family.whole_rows) * family.whole_rows / rows;
+  }
   const double weight_passes = std::max(1.0, rows / family.tile_rows);
   const double input_passes = std::max(1.0, columns / family.tile_columns);
   AddL2Work(op.work.weights * weight_passes +
