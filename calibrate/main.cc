@@ -15,6 +15,7 @@
 #include "calibrate/fit/commands.h"
 #include "calibrate/gpu.h"
 #include "calibrate/refresh/commands.h"
+#include "calibrate/serving/commands.h"
 #include "model/base/status_macros.h"
 
 ABSL_FLAG(bool, bandwidth, false,
@@ -68,11 +69,17 @@ int Run(const std::vector<char*>& arguments) {
   absl::Status status;
   if (command == "describe" && arguments.size() == 2) {
     status = Describe(absl::GetFlag(FLAGS_bandwidth));
+  } else if (command == "served") {
+    status = RunServedReport(Tables(arguments));
   } else if (command == "fit") {
-    status = RunFit(Tables(arguments), absl::GetFlag(FLAGS_out),
-                    {.hardware = absl::GetFlag(FLAGS_hardware),
-                     .stack = absl::GetFlag(FLAGS_stack),
-                     .plan = absl::GetFlag(FLAGS_plan)});
+    const absl::StatusOr<bool> served = AreServingTables(Tables(arguments));
+    status = !served.ok() ? served.status()
+             : *served
+                 ? RunServedFit(Tables(arguments), absl::GetFlag(FLAGS_out))
+                 : RunFit(Tables(arguments), absl::GetFlag(FLAGS_out),
+                          {.hardware = absl::GetFlag(FLAGS_hardware),
+                           .stack = absl::GetFlag(FLAGS_stack),
+                           .plan = absl::GetFlag(FLAGS_plan)});
   } else if (command == "run" && arguments.size() == 2) {
     status = RunCalibration(
         {.backend = absl::GetFlag(FLAGS_backend),
@@ -83,8 +90,8 @@ int Run(const std::vector<char*>& arguments) {
   } else {
     std::fprintf(stderr,
                  "usage: mansard-calibrate describe [--bandwidth] | fit "
-                 "--measured=CSV --out=DIR | run --backend=cpu --out=DIR "
-                 "[--budget=10m] | prove\n");
+                 "--measured=CSV --out=DIR | served --measured=CSV | run "
+                 "--backend=cpu --out=DIR [--budget=10m] | prove\n");
     return kUsage;
   }
   if (!status.ok()) {
@@ -105,7 +112,9 @@ int main(int argc, char** argv) {
       "mansard.v1.Device.\n"
       "mansard-calibrate fit --measured=CSV[,CSV...] --out=DIR\n"
       "Fits kernel families to measured tables; writes the kernel stacks of "
-      "each device.\n"
+      "each device; of served runs, those of engines as they serve.\n"
+      "mansard-calibrate served --measured=CSV[,CSV...]\n"
+      "Prints how right such stacks are on runs that their fit did not see.\n"
       "mansard-calibrate run --backend=cpu --out=DIR [--budget=10m]\n"
       "Measures the host processor; writes the record of every sample and the "
       "profile that follows from it. Goes on where a run was cut short.\n"

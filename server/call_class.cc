@@ -30,6 +30,7 @@ constexpr int64_t kDefaultPageSize = 50;
 constexpr int64_t kRecommendCost = 50;
 constexpr int64_t kContextCost = 16;  // Of a histogram's contexts, each.
 constexpr int64_t kCapacityCost = 100;
+constexpr int64_t kServedLoadCost = 30;
 constexpr int64_t kStepsPerCost = 3;
 
 CallClass OfCost(int64_t cost) {
@@ -214,6 +215,12 @@ CallClass ClassOf(const v1::StreamPredictionsRequest& request,
                        : entry->proto.target().parallelism().pipeline_size();
   // Each stage is timed alone.
   return OfCost(stages > 1 ? stages * 2 * pass : pass);
+}
+
+CallClass ClassOf(const v1::EstimateServedLoadRequest& request,
+                  const CatalogState& state) {
+  return OfCost(kServedLoadCost *
+                PassFactor(request.engine(), Drafts(request), state));
 }
 
 CallClass ClassOf(const v1::GetModelGraphRequest& request) {

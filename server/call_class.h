@@ -39,6 +39,8 @@ CallClass ClassOf(const v1::PredictStepsRequest& request,
                   const CatalogState& state);
 CallClass ClassOf(const v1::FindEngineCapacityRequest& request,
                   const CatalogState& state);
+CallClass ClassOf(const v1::EstimateServedLoadRequest& request,
+                  const CatalogState& state);
 // One message of a stream that is about `engine`.
 CallClass ClassOf(const v1::StreamPredictionsRequest& request,
                   const std::string& engine, const CatalogState& state);

@@ -45,6 +45,8 @@ MethodNames NamesOf(Method method) {
       return {kScheduling, "PredictSteps"};
     case Method::kFindEngineCapacity:
       return {kScheduling, "FindEngineCapacity"};
+    case Method::kEstimateServedLoad:
+      return {kScheduling, "EstimateServedLoad"};
     case Method::kFitLatencyModel:
       return {kScheduling, "FitLatencyModel"};
     case Method::kCreateModelGraph:
@@ -81,6 +83,8 @@ MethodNames NamesOf(Method method) {
       return {kCalibration, "DeleteCalibration"};
     case Method::kApplyCalibration:
       return {kCalibration, "ApplyCalibration"};
+    case Method::kReportObservations:
+      return {kCalibration, "ReportObservations"};
   }
   return {"", ""};
 }

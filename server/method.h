@@ -20,6 +20,7 @@ enum class Method {
   kStreamPredictions,
   kPredictSteps,
   kFindEngineCapacity,
+  kEstimateServedLoad,
   kFitLatencyModel,
   kCreateModelGraph,
   kUpdateModelGraph,
@@ -38,8 +39,9 @@ enum class Method {
   kListCalibrations,
   kDeleteCalibration,
   kApplyCalibration,
+  kReportObservations,
 };
-inline constexpr int kMethodCount = 34;
+inline constexpr int kMethodCount = 36;
 
 struct MethodNames {
   const char* service;

@@ -8,6 +8,7 @@
 #include "server/handlers/estimation.h"
 #include "server/handlers/kernel.h"
 #include "server/handlers/kv_transfer.h"
+#include "server/handlers/observations.h"
 #include "server/handlers/roofline.h"
 #include "server/handlers/scheduling.h"
 #include "server/rpc.h"
@@ -226,6 +227,7 @@ CalibrationServiceImpl::CalibrationServiceImpl(ServerEnv& env) : env_(env) {
   SetMessageAllocatorFor_ListCalibrations(&list_calibrations_messages_);
   SetMessageAllocatorFor_DeleteCalibration(&delete_calibration_messages_);
   SetMessageAllocatorFor_ApplyCalibration(&apply_calibration_messages_);
+  SetMessageAllocatorFor_ReportObservations(&report_observations_messages_);
 }
 
 Reactor* CalibrationServiceImpl::CreateCalibration(
@@ -263,10 +265,18 @@ Reactor* CalibrationServiceImpl::ApplyCalibration(
                   &server::ApplyCalibration, context, request, response);
 }
 
+Reactor* CalibrationServiceImpl::ReportObservations(
+    Context* context, const v1::ReportObservationsRequest* request,
+    v1::ReportObservationsResponse* response) {
+  return RunUnary(env_, Method::kReportObservations, CallClass::kHeavy,
+                  &server::ReportObservations, context, request, response);
+}
+
 SchedulingServiceImpl::SchedulingServiceImpl(ServerEnv& env) : env_(env) {
   SetMessageAllocatorFor_RecommendBatchSize(&recommend_batch_size_messages_);
   SetMessageAllocatorFor_PredictLatencies(&predict_latencies_messages_);
   SetMessageAllocatorFor_PredictSteps(&predict_steps_messages_);
+  SetMessageAllocatorFor_EstimateServedLoad(&estimate_served_load_messages_);
   SetMessageAllocatorFor_FindEngineCapacity(&find_engine_capacity_messages_);
   SetMessageAllocatorFor_FitLatencyModel(&fit_latency_model_messages_);
 }
@@ -293,6 +303,14 @@ Reactor* SchedulingServiceImpl::PredictSteps(
   return RunUnary(env_, Method::kPredictSteps,
                   ClassOf(*request, *env_.catalog->state()),
                   &server::PredictSteps, context, request, response);
+}
+
+Reactor* SchedulingServiceImpl::EstimateServedLoad(
+    Context* context, const v1::EstimateServedLoadRequest* request,
+    v1::EstimateServedLoadResponse* response) {
+  return RunUnary(env_, Method::kEstimateServedLoad,
+                  ClassOf(*request, *env_.catalog->state()),
+                  &server::EstimateServedLoad, context, request, response);
 }
 
 Reactor* SchedulingServiceImpl::FindEngineCapacity(

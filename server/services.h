@@ -197,6 +197,10 @@ class CalibrationServiceImpl final
       grpc::CallbackServerContext* context,
       const v1::ApplyCalibrationRequest* request,
       v1::HardwareProfile* response) override;
+  grpc::ServerUnaryReactor* ReportObservations(
+      grpc::CallbackServerContext* context,
+      const v1::ReportObservationsRequest* request,
+      v1::ReportObservationsResponse* response) override;
 
  private:
   ServerEnv& env_;
@@ -210,6 +214,8 @@ class CalibrationServiceImpl final
       delete_calibration_messages_;
   ArenaMessages<v1::ApplyCalibrationRequest, v1::HardwareProfile>
       apply_calibration_messages_;
+  ArenaMessages<v1::ReportObservationsRequest, v1::ReportObservationsResponse>
+      report_observations_messages_;
 };
 
 class SchedulingServiceImpl final
@@ -233,6 +239,10 @@ class SchedulingServiceImpl final
       grpc::CallbackServerContext* context,
       const v1::FindEngineCapacityRequest* request,
       v1::FindEngineCapacityResponse* response) override;
+  grpc::ServerUnaryReactor* EstimateServedLoad(
+      grpc::CallbackServerContext* context,
+      const v1::EstimateServedLoadRequest* request,
+      v1::EstimateServedLoadResponse* response) override;
   grpc::ServerUnaryReactor* FitLatencyModel(
       grpc::CallbackServerContext* context,
       const v1::FitLatencyModelRequest* request,
@@ -249,6 +259,8 @@ class SchedulingServiceImpl final
       predict_latencies_messages_;
   ArenaMessages<v1::PredictStepsRequest, v1::PredictStepsResponse>
       predict_steps_messages_;
+  ArenaMessages<v1::EstimateServedLoadRequest, v1::EstimateServedLoadResponse>
+      estimate_served_load_messages_;
   ArenaMessages<v1::FindEngineCapacityRequest, v1::FindEngineCapacityResponse>
       find_engine_capacity_messages_;
   ArenaMessages<v1::FitLatencyModelRequest, v1::FitLatencyModelResponse>

@@ -98,6 +98,10 @@ Prediction SumOf(const model::OpList& ops, const std::vector<OpTime>& times,
 
 }  // namespace
 
+Seconds PlainRoofline(const Op& op, const model::HardwareView& view) {
+  return RooflineOf(op, model::TensorTimeAtPeak(op, view.device), view);
+}
+
 absl::StatusOr<Predictor> Predictor::Create(const model::ShippedData& data,
                                             const PlaceOptions& options) {
   RETURN_IF_ERROR(CheckOptions(data, options));

@@ -36,6 +36,10 @@ struct Prediction {
 
 using CaseAnswer = std::variant<Unanswered, Prediction>;
 
+// The plain roofline of one repeat of an op, as Prediction has it.
+model::Seconds PlainRoofline(const model::Op& op,
+                             const model::HardwareView& view);
+
 class Predictor {
  public:
   // The data outlive the predictor. Error: of CheckOptions.

@@ -43,6 +43,8 @@ enum class Command {
   kEnginePredict,
   kEngineCapacity,
   kEngineLatencyModel,
+  kEngineLoad,
+  kEngineObserve,
   kCalibrationList,
   kCalibrationGet,
   kCalibrationApply,
@@ -214,6 +216,14 @@ struct ServingFlags {
   std::optional<int64_t> generated = std::nullopt;
   std::string kv_usage = "";
   std::string queries = "";
+  // Of `load`.
+  std::string concurrency = "";
+  std::string rate = "";
+  std::string requests_per_slot = "";
+  // Of `observe`.
+  std::string observations = "";
+  bool forget = false;
+  std::string apply = "";  // "on", "off"; empty: as it is.
   // Of `capacity` and `latency-model`.
   std::string objective = "";
   std::optional<int64_t> max_batch = std::nullopt;

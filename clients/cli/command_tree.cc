@@ -462,6 +462,8 @@ void CommandTree::AddEngine() {
   AddPredict(engine);
   AddCapacity(engine);
   AddLatencyModel(engine);
+  AddLoad(engine);
+  AddObserve(engine);
 }
 
 void CommandTree::AddCalibration() {

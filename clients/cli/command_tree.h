@@ -139,6 +139,8 @@ class CommandTree {
   void AddPredict(CLI::App* engine);
   void AddCapacity(CLI::App* engine);
   void AddLatencyModel(CLI::App* engine);
+  void AddLoad(CLI::App* engine);
+  void AddObserve(CLI::App* engine);
   void AddShape(CLI::App* app, const char* group);
   void AddTargets(CLI::App* app);
   void AddCalibration();

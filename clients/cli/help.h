@@ -285,6 +285,23 @@ gamma + delta x tokens x batch, of the tokens that are computed. Fitted to all b
 error. Example:
   mansard engine latency-model prod-a --input-tokens 2048 --output-tokens 256 --max-batch 64)";
 
+inline constexpr char kLoadFooter[] =
+    R"(At a steady state, or as a benchmark that begins all requests at once. The interval is p10 to
+p90. Examples:
+  mansard engine load prod-a --input-tokens 1024 --output-tokens 512 --concurrency 64
+  mansard engine load prod-a --input-tokens 1024 --output-tokens 512 --rate 3.5 -o json)";
+
+inline constexpr char kObserveFooter[] =
+    R"(Three runs or steps are enough. The engine keeps the newest 64; its factors are the medians of
+measured / predicted, from 0.5 to 2, and show in all of its answers. Columns of the CSV are called
+as the fields of Observation, RequestShape and ForwardPassSums:
+  input_token_count,output_token_count,concurrency_count,time_to_first_token_seconds,...
+  decode_request_count,decode_prior_token_count,step_seconds
+Examples:
+  mansard engine observe prod-a --file runs.csv
+  mansard engine observe prod-a --file runs.csv --forget --apply on
+  mansard engine observe prod-a --apply off)";
+
 inline constexpr char kEngineImportFooter[] =
     R"(Each flag is part of the engine, or its default is (of vLLM 0.24, SGLang 0.5.14, TensorRT-LLM 1.3),
 or belongs to questions about it, or changes times in ways that are not modelled, or none, or is

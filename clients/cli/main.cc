@@ -49,6 +49,10 @@ absl::StatusOr<Answer> Run(const Session& session, const Arguments& arguments,
       return RunEngineCapacity(session, arguments, style);
     case Command::kEngineLatencyModel:
       return RunEngineLatencyModel(session, arguments, style);
+    case Command::kEngineLoad:
+      return RunEngineLoad(session, arguments, style);
+    case Command::kEngineObserve:
+      return RunEngineObserve(session, arguments, style);
     case Command::kEngineImport:
       return RunEngineImport(session, arguments, style);
     case Command::kModelImport:
@@ -98,11 +102,11 @@ bool ChangesCatalog(const Arguments& arguments) {
     return !arguments.import.apply.empty();
   }
   constexpr Command kChanging[] = {
-      Command::kModelApply,       Command::kModelDelete,
-      Command::kHardwareApply,    Command::kHardwareDelete,
-      Command::kEngineCreate,     Command::kEngineApply,
-      Command::kEngineDelete,     Command::kCalibrationApply,
-      Command::kCalibrationDelete};
+      Command::kModelApply,        Command::kModelDelete,
+      Command::kHardwareApply,     Command::kHardwareDelete,
+      Command::kEngineCreate,      Command::kEngineApply,
+      Command::kEngineDelete,      Command::kCalibrationApply,
+      Command::kCalibrationDelete, Command::kEngineObserve};
   return std::find(std::begin(kChanging), std::end(kChanging),
                    arguments.command) != std::end(kChanging);
 }

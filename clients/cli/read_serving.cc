@@ -67,6 +67,18 @@ absl::Status NeedShape(CommandTree& tree, const ServingFlags& flags) {
   return absl::OkStatus();
 }
 
+absl::Status NeedObservations(CommandTree& tree, const ServingFlags& flags) {
+  if (!flags.apply.empty() && flags.apply != "on" && flags.apply != "off") {
+    return UsageError(
+        absl::StrCat("--apply is \"", flags.apply, "\"; allowed: on, off"),
+        HelpHint(tree.Deepest()));
+  }
+  if (!flags.observations.empty() || flags.forget || !flags.apply.empty()) {
+    return absl::OkStatus();
+  }
+  return Missing(tree, "--file, --forget or --apply");
+}
+
 absl::Status ReadPredict(CommandTree& tree, Arguments* arguments) {
   ServingFlags& flags = arguments->serving;
   const absl::Status counts = ReadCountsOf(
@@ -112,6 +124,14 @@ absl::Status ReadServing(CommandTree& tree, Command command,
   if (command == Command::kBatch) return ReadBatch(tree, arguments);
   if (command == Command::kEnginePredict) return ReadPredict(tree, arguments);
   if (command == Command::kEngineImport) return ReadImport(tree, arguments);
+  if (command == Command::kEngineLoad) {
+    const absl::Status counts = ReadCountsOf(
+        tree, {&ShapeCounts(), &DraftCounts()}, &arguments->serving);
+    return counts.ok() ? NeedShape(tree, arguments->serving) : counts;
+  }
+  if (command == Command::kEngineObserve) {
+    return NeedObservations(tree, arguments->serving);
+  }
   if (command != Command::kEngineCapacity &&
       command != Command::kEngineLatencyModel) {
     return absl::OkStatus();

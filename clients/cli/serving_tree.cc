@@ -159,6 +159,45 @@ void CommandTree::AddLatencyModel(CLI::App* engine) {
   AddCounts(app, MaxBatchCounts(), "Requests");
 }
 
+void CommandTree::AddLoad(CLI::App* engine) {
+  CLI::App* app =
+      AddCommand(engine, "load", "What requests see of it at a load of them",
+                 help::kLoadFooter);
+  AddLeaf(app, Command::kEngineLoad, false);
+  app->add_option("ID", arguments_.operand, "As in `mansard engine list`");
+  ServingFlags& flags = arguments_.serving;
+  const char* group = "Requests";
+  AddShape(app, group);
+  AddText(app, "--concurrency", flags.concurrency, "Kept in flight", "COUNT",
+          group);
+  AddText(app, "--rate", flags.rate, "Or that arrive a second", "RATE", group);
+  AddText(app, "--requests-per-slot", flags.requests_per_slot,
+          "That follow each in flight, after all begin at once (default: many)",
+          "COUNT", group);
+  AddCounts(app, DraftCounts(), group);
+  AddText(app, "--accepted", flags.accepted,
+          "Tokens that a decode gains by a pass (default 1)", "TOKENS", group);
+}
+
+void CommandTree::AddObserve(CLI::App* engine) {
+  CLI::App* app =
+      AddCommand(engine, "observe", "What it was seen to take: its own factors",
+                 help::kObserveFooter);
+  AddLeaf(app, Command::kEngineObserve, false);
+  app->add_option("ID", arguments_.operand, "As in `mansard engine list`");
+  ServingFlags& flags = arguments_.serving;
+  const char* group = "Observations";
+  AddText(app, "--file", flags.observations,
+          "Runs or steps: CSV, or the service's JSON", "FILE", group);
+  app->add_flag("--forget", flags.forget, "Forget those before")->group(group);
+  AddText(app, "--apply", flags.apply,
+          "on or off: whether the engine's answers hold the factors", "SWITCH",
+          "The change");
+  app->add_flag("--dry-run", arguments_.catalog.dry_run,
+                "Check alone, store nothing")
+      ->group("The change");
+}
+
 void CommandTree::AddEngineImport(CLI::App* engine) {
   CLI::App* app =
       AddCommand(engine, "import", "The engine that a command line starts",

@@ -27,6 +27,25 @@ std::shared_ptr<const ModelGraph> ResolveGraph(const TargetSpec& spec,
 
 }  // namespace
 
+CostCase CostCaseOf(const ModelGraph& graph, const PassFormats& formats,
+                    const std::string& engine_version) {
+  CostCase wanted;
+  wanted.version = engine_version;
+  const auto& kinds = graph.spec().layer_kinds;
+  for (size_t i = 0; i < kinds.size(); ++i) {
+    const bool experts =
+        std::holds_alternative<MixtureOfExperts>(kinds[i].feed_forward);
+    if (wanted.experts && !experts) continue;
+    wanted.experts = experts;
+    const LinearClass linear =
+        experts ? LinearClass::kExperts : LinearClass::kFeedForward;
+    const GemmFormats& of_linear =
+        formats.OfKind(i)[static_cast<size_t>(linear)];
+    wanted.weight_bits = TraitsOf(of_linear.weights).element_bits;
+  }
+  return wanted;
+}
+
 absl::StatusOr<Target> Target::Create(const TargetSpec& spec,
                                       Violations& violations) {
   const size_t before = violations.all().size();
@@ -110,6 +129,16 @@ void Target::Choose() {
     changed.all_reduce_algorithm = spec_.all_reduce_algorithm;
     if (spec_.gemm_tile.has_value()) ForceTile(*spec_.gemm_tile, changed);
     Violations none;  // All are legal in any stack, and were checked.
+    std::optional<KernelStack> made =
+        KernelStack::Create(std::move(changed), none);
+    if (made.has_value()) replace(*std::move(made));
+  }
+  if (stack_->spec().engine_costs.has_value()) {
+    KernelStackSpec changed = stack_->spec();
+    changed.engine_costs =
+        CostsFor(*changed.engine_costs,
+                 CostCaseOf(*graph_, formats_, spec_.engine_version));
+    Violations none;  // Products of legal ratios may be too large: then as is.
     std::optional<KernelStack> made =
         KernelStack::Create(std::move(changed), none);
     if (made.has_value()) replace(*std::move(made));

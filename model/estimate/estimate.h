@@ -20,6 +20,11 @@
 
 namespace mansard::model {
 
+// What of a target its stack's costs vary by: weights of experts tell a graph
+// that has some, else those of feed-forwards.
+CostCase CostCaseOf(const ModelGraph& graph, const PassFormats& formats,
+                    const std::string& engine_version);
+
 // A combination that was checked: every op it lowers to can be priced.
 // Immutable; may be shared between threads.
 class Target {

@@ -3,6 +3,7 @@
 
 #include <memory>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "model/estimate/formats.h"
@@ -45,6 +46,8 @@ struct TargetSpec {
   CollectiveAlgorithm all_reduce_algorithm = CollectiveAlgorithm::kAuto;
   // What if all products of a stack with tiled GEMM families had this tile?
   std::optional<GemmTile> gemm_tile = std::nullopt;
+  // Of the engine: some stacks' costs vary by it. Empty: of none in particular.
+  std::string engine_version = "";
 };
 
 }  // namespace mansard::model

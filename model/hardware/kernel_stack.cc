@@ -262,6 +262,9 @@ std::optional<KernelStack> KernelStack::Create(KernelStackSpec spec,
     Violations::Scope scope(violations, "memory");
     CheckEngineMemory(*spec.memory, violations);
   }
+  if (spec.engine_costs.has_value()) {
+    CheckEngineCosts(*spec.engine_costs, violations);
+  }
   if (violations.all().size() != before) return std::nullopt;
   return KernelStack(std::move(spec));
 }

@@ -14,6 +14,7 @@
 #include "model/base/units.h"
 #include "model/base/violations.h"
 #include "model/hardware/collective_algorithm.h"
+#include "model/hardware/engine_costs.h"
 #include "model/hardware/engine_memory.h"
 #include "model/hardware/fabric.h"
 #include "model/hardware/fine_families.h"
@@ -57,6 +58,9 @@ struct KernelStackSpec {
   Fusion fusion;
   // Empty: nothing is known of it. A model then has the whole device.
   std::optional<EngineMemory> memory = std::nullopt;
+  // Empty: prices are of kernels alone. Else they are of ops as an engine runs
+  // them while it serves: a target's, with what varies resolved.
+  std::optional<EngineCosts> engine_costs = std::nullopt;
 };
 
 class KernelStack {

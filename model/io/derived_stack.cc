@@ -4,6 +4,7 @@
 #include <tuple>
 
 #include "google/protobuf/text_format.h"
+#include "model/io/engine_costs_io.h"
 #include "model/io/family_io.h"
 #include "model/io/stack_io.h"
 
@@ -16,6 +17,7 @@ v1::KernelStack WithBase(const v1::KernelStack& proto,
   v1::KernelStack whole = inherited;
   // Costs of 0 are set, though the wire does not tell.
   if (proto.has_host()) whole.clear_host();
+  if (proto.has_engine_costs()) whole.clear_engine_costs();
   whole.MergeFrom(proto);
   whole.clear_base_stack();
   whole.clear_bindings();
@@ -47,6 +49,9 @@ std::string DerivedStackToText(const DerivedStack& derived) {
   }
   if (derived.host.has_value()) {
     *stack.mutable_host() = HostToProto(*derived.host);
+  }
+  if (derived.engine_costs.has_value()) {
+    *stack.mutable_engine_costs() = EngineCostsToProto(*derived.engine_costs);
   }
   std::set<std::string> written;
   for (const BoundFamily& bound : derived.families) {

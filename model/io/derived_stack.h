@@ -28,6 +28,7 @@ struct DerivedStack {
   std::vector<BoundFamily> families = {};
   std::optional<double> foreign_expert_rows = std::nullopt;
   std::optional<HostCost> host = std::nullopt;
+  std::optional<EngineCosts> engine_costs = std::nullopt;
 };
 // The text of a profile's kernel_stacks entry.
 std::string DerivedStackToText(const DerivedStack& derived);

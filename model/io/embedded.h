@@ -17,5 +17,7 @@ const std::vector<EmbeddedFile>& EmbeddedFabrics();
 const std::vector<EmbeddedFile>& EmbeddedHardware();
 // Of one hardware profile's calibrated stacks each.
 const std::vector<EmbeddedFile>& EmbeddedStacks();
+// Likewise, on top of those: of engines as they serve.
+const std::vector<EmbeddedFile>& EmbeddedServed();
 
 }  // namespace mansard::model

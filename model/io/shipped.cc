@@ -142,21 +142,29 @@ absl::Status AddData(const DataFiles& files, ShippedData& data) {
       });
   std::map<std::string, v1::HardwareProfile> stacks;
   AddFiles<v1::HardwareProfile>(files.stacks, stacks, errors, StacksAlone);
+  std::map<std::string, v1::HardwareProfile> served;
+  AddFiles<v1::HardwareProfile>(files.served, served, errors, StacksAlone);
   AddFiles<v1::HardwareProfile>(
       files.hardware, data.profiles, errors,
       [&](const v1::HardwareProfile& proto, const std::string& id,
           Violations& violations) {
         v1::HardwareProfile whole = proto;
-        const auto own = stacks.find(id);
-        if (own != stacks.end()) {
+        for (auto* more : {&stacks, &served}) {
+          const auto own = more->find(id);
+          if (own == more->end()) continue;
           whole.MergeFrom(own->second);
-          stacks.erase(own);
+          more->erase(own);
         }
         return Shared(ProfileFromProto(whole, id, data.fabrics, violations));
       });
-  for (const auto& [id, left] : stacks) {
-    errors.push_back(absl::StrCat("stacks/", id, kExtension,
-                                  ": no hardware file has this name"));
+  const std::pair<const char*,
+                  const std::map<std::string, v1::HardwareProfile>*>
+      left_over[] = {{"stacks/", &stacks}, {"served/", &served}};
+  for (const auto& [folder, more] : left_over) {
+    for (const auto& [id, left] : *more) {
+      errors.push_back(absl::StrCat(folder, id, kExtension,
+                                    ": no hardware file has this name"));
+    }
   }
   AddFiles<v1::ModelGraph>(
       files.models, data.graphs, errors,
@@ -173,7 +181,8 @@ absl::StatusOr<ShippedData> LoadShippedData() {
   RETURN_IF_ERROR(AddData({.fabrics = Embedded(EmbeddedFabrics(), "fabrics"),
                            .hardware = Embedded(EmbeddedHardware(), "hardware"),
                            .models = Embedded(EmbeddedModels(), "models"),
-                           .stacks = Embedded(EmbeddedStacks(), "stacks")},
+                           .stacks = Embedded(EmbeddedStacks(), "stacks"),
+                           .served = Embedded(EmbeddedServed(), "served")},
                           data));
   return data;
 }

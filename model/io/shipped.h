@@ -34,6 +34,8 @@ struct DataFiles {
   // Stacks of hardware in `hardware`, by its id: hardware profiles of
   // kernel_stacks alone.
   std::vector<DataFile> stacks = {};
+  // The same, after `stacks`: of engines as they serve.
+  std::vector<DataFile> served = {};
 };
 
 // Parses, checks and adds every file. FAILED_PRECONDITION, one line for each

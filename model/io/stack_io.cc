@@ -10,6 +10,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "model/io/engine_costs_io.h"
 #include "model/io/family_io.h"
 #include "model/io/graph_io.h"
 #include "model/io/sourced_io.h"
@@ -167,6 +168,9 @@ std::optional<KernelStack> KernelStackFromProto(const v1::KernelStack& proto,
   if (proto.has_memory()) {
     spec.memory = EngineMemoryFromProto(proto.memory(), violations);
   }
+  if (proto.has_engine_costs()) {
+    spec.engine_costs = EngineCostsFromProto(proto.engine_costs(), violations);
+  }
   if (violations.all().size() != before) return std::nullopt;
 
   BindGemm(bindings, families, spec);
@@ -238,6 +242,9 @@ v1::KernelStack KernelStackToProto(const KernelStack& stack) {
       spec.fusion.foreign_expert_rows);
   if (spec.memory.has_value()) {
     EngineMemoryToProto(*spec.memory, *proto.mutable_memory());
+  }
+  if (spec.engine_costs.has_value()) {
+    *proto.mutable_engine_costs() = EngineCostsToProto(*spec.engine_costs);
   }
   return proto;
 }

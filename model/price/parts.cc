@@ -5,6 +5,7 @@
 
 #include "model/kernels/tiled_gemm.h"
 #include "model/price/fine_parts.h"
+#include "model/price/op_group.h"
 #include "model/price/part_basics.h"
 #include "model/price/tiled_families.h"
 #include "model/price/work_on_device.h"
@@ -305,7 +306,9 @@ Parts HostParts(const HostShape& shape, const HostCost& host) {
 
 }  // namespace
 
-Parts PartsOf(const Op& op, const ResolvedHardware& hardware) {
+namespace {
+
+Parts KernelParts(const Op& op, const ResolvedHardware& hardware) {
   switch (op.kind) {
     case OpKind::kGemm:
       return GemmParts(op, std::get<GemmShape>(op.shape), hardware);
@@ -352,6 +355,29 @@ Parts PartsOf(const Op& op, const ResolvedHardware& hardware) {
                        hardware.view.stack.spec().host);
   }
   return Parts{};
+}
+
+// The engine runs the kernels so much slower, or faster.
+void Scale(double factor, Parts& parts) {
+  for (Seconds* time : {&parts.tensor, &parts.smem, &parts.chain, &parts.vector,
+                        &parts.sfu, &parts.l2, &parts.hbm, &parts.link,
+                        &parts.network, &parts.launch, &parts.sync, &parts.host,
+                        &parts.droop, &parts.l2_fix_up, &parts.hbm_after}) {
+    *time *= factor;
+  }
+}
+
+}  // namespace
+
+Parts PartsOf(const Op& op, const ResolvedHardware& hardware) {
+  Parts parts = KernelParts(op, hardware);
+  const auto& engine = hardware.view.stack.spec().engine_costs;
+  if (engine.has_value()) {
+    const OpCost& cost = engine->costs[static_cast<size_t>(OpGroupOf(op))];
+    Scale(cost.factor, parts);
+    parts.host += cost.each;
+  }
+  return parts;
 }
 
 }  // namespace mansard::model

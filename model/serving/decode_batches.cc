@@ -146,8 +146,9 @@ std::optional<StepRange> DecodeBatches::TimeRange(
       least, least_pass.has_value() ? &*least_pass : nullptr, greatest,
       *most_pass);
   if (!range.has_value()) return std::nullopt;
-  return StepRange{(1 - kRounding) * range->least,
-                   (1 + kRounding) * range->most};
+  const double factor = engine_.factors().step;
+  return StepRange{(1 - kRounding) * factor * range->least,
+                   (1 + kRounding) * factor * range->most};
 }
 
 bool DecodeBatches::HasRoom(int64_t batch,

@@ -208,7 +208,9 @@ class Prediction {
                                  state_.waiting_requests + 1) *
                  constants.concurrent_request);
     AddWaitForPlace(answer, time);
-    answer.time_to_first_token = time.Result();
+    Interval own;
+    own.Add(engine_.factors().first_token, time.Result());
+    answer.time_to_first_token = own.Result();
   }
 
   double Layers() const {

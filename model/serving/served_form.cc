@@ -12,11 +12,11 @@ FirstTokenParts FirstTokenOf(const ServedForm& form, double batch,
   const double steady = 1 - form.burst_share;
   const bool decodes = form.role == ServingRole::kAggregated;
   FirstTokenParts parts;
-  parts.prompt = steady * passes.prompt;
-  parts.wait = steady * (rho / (1 - rho) / 2) * passes.prompt;
+  parts.prompt = (steady * constants.prompt) * passes.prompt;
+  parts.wait = (steady * constants.wait * rho / (1 - rho) / 2) * passes.prompt;
   parts.queue =
-      decodes ? (steady * std::max(0.0, concurrency / batch - 1) *
-                 form.output_tokens) *
+      decodes ? (steady * constants.queue *
+                 std::max(0.0, concurrency / batch - 1) * form.output_tokens) *
                     tpot
               : (steady * std::max(0.0, concurrency - 1)) * passes.prompt_alone;
   parts.burst = (form.burst_share * constants.burst *
@@ -32,6 +32,10 @@ FirstTokenParts FirstTokenOf(const ServedForm& form, double batch,
       constants.request + form.input_tokens * constants.input_token +
       (form.prompt_passes * form.layers) * constants.prompt_layer +
       concurrency * constants.concurrent_request;
+  for (Seconds* part : {&parts.prompt, &parts.wait, &parts.queue, &parts.burst,
+                        &parts.decode_passes, &parts.constants}) {
+    *part = form.first_token_factor * *part;
+  }
   return parts;
 }
 

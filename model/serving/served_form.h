@@ -11,7 +11,7 @@
 //   burst = P0 (min(floor(budget / i), B) + B) / 2     all arrive together, and
 //                                        a pass ends for all of its prompts
 //   queue = (C / B - 1) o TPOT           for a place in the batch
-//   TTFT  = (1 - s) (P + wait + queue) + s burst_factor burst
+//   TTFT  = (1 - s) (prompt P + wait wait + queue queue) + s burst burst
 //           + decode_passes (1/2 + n) D [kPrefillFirst: without n]
 //           + request + i input_token + n layers prompt_layer
 //           + C concurrent_request
@@ -51,6 +51,7 @@ struct ServedForm {
   double prompts_a_pass = 0;  // That fit into one whole.
   double layers = 0;
   double burst_share = 0;
+  double first_token_factor = 1;  // A deployment's own, of all of TTFT.
 };
 
 // They sum to the time to first token.

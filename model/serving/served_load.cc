@@ -19,24 +19,6 @@ void CheckPositive(absl::string_view field, const std::optional<double>& value,
                                      ServedLoad::kMaxConcurrency));
 }
 
-void CheckLoad(const ServingEngine& engine, const ServedLoad& load,
-               Violations& violations) {
-  CheckRequest(&engine, load.shape, load.gain, violations);
-  if (load.concurrency.has_value() == load.requests_per_second.has_value()) {
-    violations.Add("concurrency_count",
-                   "and requests_per_second: one of them must be given, and "
-                   "not both");
-  }
-  CheckPositive("concurrency_count", load.concurrency, 0, violations);
-  CheckPositive("requests_per_second", load.requests_per_second, 0, violations);
-  CheckPositive("requests_per_slot_count", load.requests_per_slot, 1,
-                violations);
-  if (load.requests_per_slot.has_value() && !load.concurrency.has_value()) {
-    violations.Add("requests_per_slot_count",
-                   "is given without concurrency_count, which it belongs to");
-  }
-}
-
 class LoadOnEngine {
  public:
   LoadOnEngine(const ServingEngine& engine, const ServedLoad& load,
@@ -188,12 +170,30 @@ class LoadOnEngine {
 
 }  // namespace
 
+void CheckServedLoad(const ServingEngine* engine, const ServedLoad& load,
+                     Violations& violations) {
+  CheckRequest(engine, load.shape, load.gain, violations);
+  if (load.concurrency.has_value() == load.requests_per_second.has_value()) {
+    violations.Add("concurrency_count",
+                   "and requests_per_second: one of them must be given, and "
+                   "not both");
+  }
+  CheckPositive("concurrency_count", load.concurrency, 0, violations);
+  CheckPositive("requests_per_second", load.requests_per_second, 0, violations);
+  CheckPositive("requests_per_slot_count", load.requests_per_slot, 1,
+                violations);
+  if (load.requests_per_slot.has_value() && !load.concurrency.has_value()) {
+    violations.Add("requests_per_slot_count",
+                   "is given without concurrency_count, which it belongs to");
+  }
+}
+
 std::optional<ServedAnswer> EstimateServedLoad(const ServingEngine& engine,
                                                const ServedLoad& load,
                                                StepTimer& timer,
                                                Violations& violations) {
   const size_t before = violations.all().size();
-  CheckLoad(engine, load, violations);
+  CheckServedLoad(&engine, load, violations);
   if (violations.all().size() != before) return std::nullopt;
   return LoadOnEngine(engine, load, timer).Run();
 }

@@ -56,6 +56,10 @@ struct ServedAnswer {
   double most_requests_per_second = 0;
 };
 
+// The rules below; of an engine that is not there (null) those that need none.
+void CheckServedLoad(const ServingEngine* engine, const ServedLoad& load,
+                     Violations& violations);
+
 // Rules: those of shape and gain; one of concurrency and rate, positive and at
 // most kMaxConcurrency; requests a slot 1 or more. Violations are at
 // "shape...", "concurrency_count", "requests_per_second" and

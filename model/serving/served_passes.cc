@@ -5,22 +5,29 @@
 
 namespace mansard::model {
 
-ServedPasses::ServedPasses(const DecodeBatches& batches,
-                           const RequestShape& shape, StepTimer& timer)
-    : batches_(batches), shape_(shape) {
-  const int64_t budget = batches.engine().limits().max_batched_tokens;
+PromptChunks ChunksOf(const RequestShape& shape, int64_t token_budget) {
+  constexpr int64_t kMostLooks = 16;
   const int64_t tokens = shape.computed_tokens();
-  passes_ = (tokens + budget - 1) / budget;
-  const int64_t looks = std::min(passes_, kMostLooks);
+  PromptChunks chunks;
+  chunks.passes = (tokens + token_budget - 1) / token_budget;
+  const int64_t looks = std::min(chunks.passes, kMostLooks);
   for (int64_t i = 0; i < looks; ++i) {
     // The middle one of the passes that it stands for.
-    const int64_t pass = (2 * i + 1) * passes_ / (2 * looks);
-    const int64_t begin = tokens * pass / passes_;
-    const int64_t end = tokens * (pass + 1) / passes_;
-    chunks_.push_back(
+    const int64_t pass = (2 * i + 1) * chunks.passes / (2 * looks);
+    const int64_t begin = tokens * pass / chunks.passes;
+    const int64_t end = tokens * (pass + 1) / chunks.passes;
+    chunks.looks.push_back(
         {{Role::kPrefill, 1, end - begin, shape.cached_tokens() + begin},
-         static_cast<double>(passes_) / static_cast<double>(looks)});
+         static_cast<double>(chunks.passes) / static_cast<double>(looks)});
   }
+  return chunks;
+}
+
+ServedPasses::ServedPasses(const DecodeBatches& batches,
+                           const RequestShape& shape, StepTimer& timer)
+    : batches_(batches),
+      shape_(shape),
+      chunks_(ChunksOf(shape, batches.engine().limits().max_batched_tokens)) {
   if (HasPrompts()) alone_ = Alone(batches.engine().data_ranks(), timer);
 }
 
@@ -37,7 +44,8 @@ bool ServedPasses::PromptsAreMixed() const {
          batches_.engine().scheduling() == Scheduling::kMixed;
 }
 
-RequestGroup ServedPasses::OnRanks(const Chunk& chunk, int64_t ranks) const {
+RequestGroup ServedPasses::OnRanks(const PromptChunk& chunk,
+                                   int64_t ranks) const {
   RequestGroup group = chunk.prompt;
   group.request_count = ranks;
   return group;
@@ -50,7 +58,7 @@ int64_t ServedPasses::RanksOf(int64_t batch) const {
 
 Seconds ServedPasses::Alone(int64_t ranks, StepTimer& timer) const {
   Seconds sum;
-  for (const Chunk& chunk : chunks_) {
+  for (const PromptChunk& chunk : chunks_.looks) {
     const RequestGroup prompt = OnRanks(chunk, ranks);
     sum += chunk.weight * batches_.Time(0, &prompt, timer);
   }
@@ -67,7 +75,7 @@ ServedPassTimes ServedPasses::At(int64_t batch, StepTimer& timer) const {
   times.prompt = times.prompt_alone;
   if (!PromptsAreMixed()) return times;
   Seconds sum;
-  for (const Chunk& chunk : chunks_) {
+  for (const PromptChunk& chunk : chunks_.looks) {
     const RequestGroup prompt = OnRanks(chunk, ranks);
     sum += chunk.weight * (batches_.Time(batch, &prompt, timer) - times.decode);
   }
@@ -93,7 +101,7 @@ std::optional<ServedPassRange> ServedPasses::Over(int64_t first,
   }
   if (!PromptsAreMixed()) return range;
   StepRange sum;
-  for (const Chunk& chunk : chunks_) {
+  for (const PromptChunk& chunk : chunks_.looks) {
     const RequestGroup prompt = OnRanks(chunk, ranks);
     const auto mixed = batches_.TimeRange(first, last, &prompt);
     if (!mixed.has_value()) return std::nullopt;
@@ -126,12 +134,13 @@ ServedForm ServedPasses::FormOf(double tokens_per_pass) const {
   const ServingEngine& engine = batches_.engine();
   ServedForm form;
   form.constants = engine.constants();
+  form.first_token_factor = engine.factors().first_token;
   form.scheduling = engine.scheduling();
   form.role = engine.role();
   form.input_tokens = static_cast<double>(shape_.input_tokens);
   form.output_tokens = static_cast<double>(shape_.output_tokens);
   form.tokens_per_pass = tokens_per_pass;
-  form.prompt_passes = HasPrompts() ? static_cast<double>(passes_) : 0;
+  form.prompt_passes = HasPrompts() ? static_cast<double>(chunks_.passes) : 0;
   form.prompts_a_pass = static_cast<double>(engine.limits().max_batched_tokens /
                                             shape_.computed_tokens());
   form.layers = static_cast<double>(

@@ -12,15 +12,25 @@
 
 namespace mansard::model {
 
-// A prompt is computed in as few passes as the token budget allows, of equal
-// length. With data ranks each of them has a prompt of its own at the same
-// time, as many as there are requests: their time is shared. Of prompts of more
-// than kMostLooks passes, that many are timed, evenly spaced, each for those
-// around it. Batches are 1 or more. `batches` outlives it.
+// One of the passes that a prompt is computed in.
+struct PromptChunk {
+  RequestGroup prompt;  // Of one request.
+  double weight = 1;    // Passes that it stands for.
+};
+struct PromptChunks {
+  int64_t passes = 1;
+  absl::InlinedVector<PromptChunk, 4> looks;
+};
+// As few passes as the token budget allows, of equal length. Of more than
+// kMostLooks passes, that many are timed, evenly spaced, each for those around
+// it.
+PromptChunks ChunksOf(const RequestShape& shape, int64_t token_budget);
+
+// With data ranks each of them has a prompt of its own at the same time, as
+// many as there are requests: their time is shared. Batches are 1 or more.
+// `batches` outlives it.
 class ServedPasses {
  public:
-  static constexpr int64_t kMostLooks = 16;
-
   ServedPasses(const DecodeBatches& batches, const RequestShape& shape,
                StepTimer& timer);
 
@@ -30,27 +40,22 @@ class ServedPasses {
   // Between two batches in a straight line; below 1 as of 1.
   ServedPassTimes AtShare(double batch, StepTimer& timer) const;
 
-  int64_t prompt_passes() const { return passes_; }
+  int64_t prompt_passes() const { return chunks_.passes; }
   // The form without its constants' burst share and tokens a pass.
   ServedForm FormOf(double tokens_per_pass) const;
 
  private:
-  struct Chunk {
-    RequestGroup prompt;  // Of one request.
-    double weight = 1;    // Passes that it stands for.
-  };
   bool HasPrompts() const;
   bool HasDecodes() const;
   bool PromptsAreMixed() const;
-  RequestGroup OnRanks(const Chunk& chunk, int64_t ranks) const;
+  RequestGroup OnRanks(const PromptChunk& chunk, int64_t ranks) const;
   // Prompts that are computed side by side.
   int64_t RanksOf(int64_t batch) const;
   Seconds Alone(int64_t ranks, StepTimer& timer) const;
 
   const DecodeBatches& batches_;
   RequestShape shape_;
-  int64_t passes_ = 1;
-  absl::InlinedVector<Chunk, 4> chunks_;
+  PromptChunks chunks_;
   Seconds alone_;  // On all data ranks.
 };
 

@@ -22,8 +22,9 @@ EngineLimits CurveLimits(const ServingLimits& limits, const Target& target) {
 
 }  // namespace
 
-std::unique_ptr<const ServingEngine> ServingEngine::Resolve(
-    const Target& target, const ServingSpec& spec, Violations& violations) {
+std::unique_ptr<ServingEngine> ServingEngine::Resolve(const Target& target,
+                                                      const ServingSpec& spec,
+                                                      Violations& violations) {
   const size_t before = violations.all().size();
   const EngineMemory memory = target.view().stack.spec().memory.value_or(
       DefaultEngineMemory(target.view().device));
@@ -40,10 +41,10 @@ ServingEngine::ServingEngine(Engine engine, const ServingLimits& limits,
     : engine_(std::move(engine)),
       limits_(limits),
       scheduling_(spec.scheduling.value_or(
-          DefaultScheduling(target().view().stack.spec().id))),
+          DefaultScheduling(target().view().stack.spec()))),
       role_(spec.role),
       constants_(spec.constants.value_or(
-          DefaultServingConstants(target().view().stack.spec().id))),
+          DefaultServingConstants(target().view().stack.spec()))),
       room_(target(), limits_),
       ratios_(target(),
               {.decode_tokens = 2 * limits_.max_sequences,
@@ -56,9 +57,9 @@ StepPrediction ServingEngine::Step(const ForwardPass& pass,
   const StepAnswer answer = engine_.StepTime(pass, timer);
   const StepRatios ratios = ratios_.At(pass);
   StepPrediction step;
-  step.time = answer.time;
-  step.p10 = Min(answer.time, ratios.p10 * answer.time);
-  step.p90 = Max(answer.time, ratios.p90 * answer.time);
+  step.time = factors_.step * answer.time;
+  step.p10 = Min(step.time, ratios.p10 * step.time);
+  step.p90 = Max(step.time, ratios.p90 * step.time);
   step.bound = ratios.bound;
   step.tier = ratios.tier;
   step.extrapolated = ratios.extrapolated;

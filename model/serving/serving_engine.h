@@ -25,34 +25,39 @@ struct StepPrediction {
   StepSource source = StepSource::kEngine;
 };
 
-// Immutable; may be shared between threads. Not moved: parts of it refer to
-// each other.
+// Immutable but for SetFactors; may be shared between threads. Not moved: parts
+// of it refer to each other.
 class ServingEngine {
  public:
   // Null with violations where limits break the rules of ResolveLimits. A
   // target whose model does not fit is no violation: it has room for nothing.
   // Takes some ten milliseconds: the engine's curves hold all passes of the
   // limits with one draft a sequence, and contexts up to the model's.
-  static std::unique_ptr<const ServingEngine> Resolve(const Target& target,
-                                                      const ServingSpec& spec,
-                                                      Violations& violations);
+  static std::unique_ptr<ServingEngine> Resolve(const Target& target,
+                                                const ServingSpec& spec,
+                                                Violations& violations);
   ServingEngine(const ServingEngine&) = delete;
   ServingEngine& operator=(const ServingEngine&) = delete;
+
+  // All times hold them from then on. Precondition: nobody else looks.
+  void SetFactors(const OwnFactors& factors) { factors_ = factors; }
 
   // Engine::StepTime, with the interval and the bound of StepRatioTable.
   // Allocates nothing where the source is kEngine.
   StepPrediction Step(const ForwardPass& pass, StepTimer& timer) const;
   // The time alone.
   Seconds StepTime(const ForwardPass& pass, StepTimer& timer) const {
-    return engine_.StepTime(pass, timer).time;
+    return factors_.step * engine_.StepTime(pass, timer).time;
   }
 
+  // Without the factors.
   const Engine& engine() const { return engine_; }
   const Target& target() const { return engine_.target(); }
   const ServingLimits& limits() const { return limits_; }
   Scheduling scheduling() const { return scheduling_; }
   ServingRole role() const { return role_; }
   const ServingConstants& constants() const { return constants_; }
+  const OwnFactors& factors() const { return factors_; }
   const KvRoom& room() const { return room_; }
 
   // On all data ranks together.
@@ -73,6 +78,7 @@ class ServingEngine {
   Scheduling scheduling_;
   ServingRole role_;
   ServingConstants constants_;
+  OwnFactors factors_;
   KvRoom room_;  // Of the engine's target.
   StepRatioTable ratios_;
 };

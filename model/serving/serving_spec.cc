@@ -39,14 +39,19 @@ absl::string_view BatchLimitName(BatchLimit limit) {
   return "";
 }
 
-Scheduling DefaultScheduling(absl::string_view stack_id) {
-  return KindOf(stack_id) == EngineKind::kSglang ? Scheduling::kPrefillFirst
+Scheduling DefaultScheduling(const KernelStackSpec& stack) {
+  if (stack.engine_costs.has_value()) {
+    return stack.engine_costs->prefill_first ? Scheduling::kPrefillFirst
+                                             : Scheduling::kMixed;
+  }
+  return KindOf(stack.id) == EngineKind::kSglang ? Scheduling::kPrefillFirst
                                                  : Scheduling::kMixed;
 }
 
-ServingConstants DefaultServingConstants(absl::string_view stack_id) {
+ServingConstants DefaultServingConstants(const KernelStackSpec& stack) {
+  if (stack.engine_costs.has_value()) return stack.engine_costs->first_token;
   ServingConstants constants;
-  switch (KindOf(stack_id)) {
+  switch (KindOf(stack.id)) {
     case EngineKind::kVllm:
       break;
     case EngineKind::kTensorRt:

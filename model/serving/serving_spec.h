@@ -9,6 +9,7 @@
 #include "model/base/units.h"
 #include "model/base/violations.h"
 #include "model/hardware/engine_memory.h"
+#include "model/hardware/kernel_stack.h"
 
 namespace mansard::model {
 
@@ -42,34 +43,14 @@ enum class ServingRole {
   kDecode,   // or outputs alone.
 };
 
-// What adds to the passes' times on the way to a request's first token. From
-// the TTFT fit of the design's end-to-end section (1,065 measured rows of
-// served load at fixed concurrency; a median error of 15 to 20 %), as rounded
-// there.
-struct ServingConstants {
-  // Once a request; the rows do not say why. vLLM 14 ms, TensorRT-LLM 22 ms,
-  // SGLang 155 ms.
-  Seconds request = Milliseconds(14);
-  // Tokeniser, HTTP and streaming.
-  Seconds input_token = Microseconds(3);
-  // For each layer, launched outside of graphs, of each pass of a prompt.
-  Seconds prompt_layer = Microseconds(20);
-  // For each request in flight.
-  Seconds concurrent_request = Milliseconds(0.1);
-  // Decode passes that a prompt waits for: half a pass to begin with, one for
-  // each of its own passes where prompts run beside decodes; times this.
-  double decode_passes = 1.5;
-  // Of the first requests' arrival all at once.
-  double burst = 1.1;
-  // Of prompts among an engine's work: beyond it waiting times are not told
-  // by the mean.
-  double max_prompt_utilization = 0.95;
-};
+// What adds to the passes' times on the way to a request's first token.
+using ServingConstants = FirstTokenCosts;
 
-// By the engine whose kernels the stack describes: ids that begin with "sglang"
-// and "trtllm"; all others are taken to be like vLLM.
-Scheduling DefaultScheduling(absl::string_view stack_id);
-ServingConstants DefaultServingConstants(absl::string_view stack_id);
+// The stack's own where it has costs of an engine. Else by the engine whose
+// kernels it describes: ids that begin with "sglang" and "trtllm"; all others
+// are taken to be like vLLM.
+Scheduling DefaultScheduling(const KernelStackSpec& stack);
+ServingConstants DefaultServingConstants(const KernelStackSpec& stack);
 
 // What keeps a batch from growing.
 enum class BatchLimit {
@@ -78,6 +59,14 @@ enum class BatchLimit {
   kEngine,  // Sequences, or new tokens of a pass.
 };
 absl::string_view BatchLimitName(BatchLimit limit);
+
+// Of one deployment: what it takes over what is predicted for any like it.
+struct OwnFactors {
+  double step = 1;         // Of all passes.
+  double first_token = 1;  // Of times to the first token, over the passes'.
+
+  bool operator==(const OwnFactors&) const = default;
+};
 
 struct ServingSpec {
   ServingLimits limits = {};

@@ -3,11 +3,13 @@
 #include <algorithm>
 #include <optional>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
 #include "model/base/status_macros.h"
 #include "server/catalog/resource_name.h"
+#include "server/convert/serving.h"
 
 namespace mansard::server {
 namespace {
@@ -122,6 +124,20 @@ bool HasCurves(const model::Engine& engine) {
          engine.SourceOf(*pass) == model::StepSource::kEngine;
 }
 
+// What the observations say, and whether it applies.
+void Observe(const v1::Engine& said, model::ServingEngine& engine,
+             EngineEntry& entry) {
+  if (said.observations().empty()) return;
+  std::vector<model::Observation> observations;
+  for (const v1::Observation& observation : said.observations()) {
+    observations.push_back(server::FromProto(observation));
+  }
+  entry.observed = model::ObserveFactors(engine, observations);
+  if (said.apply_observed_factors()) {
+    engine.SetFactors(entry.observed.factors);
+  }
+}
+
 // Fills in all that is resolved. `entry.proto` has what was said.
 absl::Status ResolveEntry(const Snapshot& snapshot, EngineEntry& entry,
                           model::Violations& violations) {
@@ -145,21 +161,30 @@ absl::Status ResolveEntry(const Snapshot& snapshot, EngineEntry& entry,
   }
   RETURN_IF_ERROR(answer.error);
   entry.resolved = std::move(answer.resolved);
-  entry.engine = model::ServingEngine::Resolve(entry.resolved->target,
-                                               SpecOf(said), violations);
-  if (entry.engine == nullptr) {
-    return absl::InvalidArgumentError("broken rules");
-  }
+  std::unique_ptr<model::ServingEngine> engine = model::ServingEngine::Resolve(
+      entry.resolved->target, SpecOf(said), violations);
+  if (engine == nullptr) return absl::InvalidArgumentError("broken rules");
+  Observe(said, *engine, entry);
+  entry.engine = std::move(engine);
   entry.has_curves = HasCurves(entry.engine->engine());
   return absl::OkStatus();
 }
 
-// Of what was said: the revision without the label.
-void TakeHashes(v1::Engine& proto) {
+// What is stored of an engine: what was said, and what was observed.
+v1::Engine ContentOf(const v1::Engine& proto) {
   v1::Engine content = proto;
   ClearOutputOnly(content);
+  *content.mutable_observations() = proto.observations();
+  return content;
+}
+
+// Of the content: the revision without the label, and without observations that
+// change no answer.
+void TakeHashes(v1::Engine& proto) {
+  v1::Engine content = ContentOf(proto);
   proto.set_etag(EtagOfBytes(BytesOf(content)));
   content.clear_display_name();
+  if (!content.apply_observed_factors()) content.clear_observations();
   proto.set_revision_id(model::RevisionOf(content));
 }
 
@@ -172,6 +197,16 @@ void Complete(EngineEntry& entry) {
   resolution = entry.resolved->resolution;
   resolution.set_content_hash(entry.resolved->hasher.Text());
   resolution.set_engine_revision(entry.Revision());
+  if (entry.proto.observations().empty()) return;
+  ToProto(entry.observed, entry.proto.apply_observed_factors(),
+          *resolution.mutable_observed_factors());
+}
+
+// Whether what was observed of one holds for the other.
+bool IsSameDeployment(const v1::Engine& a, const v1::Engine& b) {
+  return BytesOf(a.target()) == BytesOf(b.target()) &&
+         BytesOf(a.limits()) == BytesOf(b.limits()) &&
+         a.scheduling() == b.scheduling() && a.role() == b.role();
 }
 
 // Without what is resolved.
@@ -200,6 +235,21 @@ std::shared_ptr<const EngineEntry> ResolvedOrBroken(
   return entry;
 }
 
+// Resolved at `now`.
+absl::StatusOr<std::shared_ptr<const EngineEntry>> Made(
+    const Snapshot& snapshot, std::shared_ptr<EngineEntry> entry,
+    const EngineEntry* current, absl::Time now, model::Violations& violations) {
+  RETURN_IF_ERROR(ResolveEntry(snapshot, *entry, violations));
+  v1::Engine& proto = entry->proto;
+  proto.set_name(ResourceName(kEngines, entry->id));
+  TakeHashes(proto);
+  *proto.mutable_create_time() =
+      current == nullptr ? ToProto(now) : current->proto.create_time();
+  *proto.mutable_update_time() = ToProto(now);
+  Complete(*entry);
+  return entry;
+}
+
 }  // namespace
 
 std::string EngineEntry::Revision() const {
@@ -211,6 +261,7 @@ void ClearOutputOnly(v1::Engine& proto) {
   proto.clear_kv_token_capacity_count();
   proto.clear_request_capacity_count();
   proto.clear_resolution();
+  proto.clear_observations();
   proto.clear_revision_id();
   proto.clear_create_time();
   proto.clear_update_time();
@@ -221,16 +272,26 @@ absl::StatusOr<std::shared_ptr<const EngineEntry>> MakeEntry(
     const Snapshot& snapshot, const std::string& id, v1::Engine said,
     const EngineEntry* current, absl::Time now, model::Violations& violations) {
   ClearOutputOnly(said);
-  std::shared_ptr<EngineEntry> entry = Bare(id, std::move(said));
-  RETURN_IF_ERROR(ResolveEntry(snapshot, *entry, violations));
-  v1::Engine& proto = entry->proto;
-  proto.set_name(ResourceName(kEngines, id));
-  TakeHashes(proto);
-  *proto.mutable_create_time() =
-      current == nullptr ? ToProto(now) : current->proto.create_time();
-  *proto.mutable_update_time() = ToProto(now);
-  Complete(*entry);
-  return entry;
+  if (current != nullptr && IsSameDeployment(said, current->proto)) {
+    *said.mutable_observations() = current->proto.observations();
+  }
+  return Made(snapshot, Bare(id, std::move(said)), current, now, violations);
+}
+
+absl::StatusOr<std::shared_ptr<const EngineEntry>> MakeObserved(
+    const Snapshot& snapshot, const EngineEntry& current,
+    const google::protobuf::RepeatedPtrField<v1::Observation>& observations,
+    bool replace_all, absl::Time now) {
+  v1::Engine said = ContentOf(current.proto);
+  if (replace_all) said.clear_observations();
+  said.mutable_observations()->MergeFrom(observations);
+  const int beyond = said.observations_size() - kMaxObservations;
+  if (beyond > 0) said.mutable_observations()->DeleteSubrange(0, beyond);
+  model::Violations violations;
+  auto made = Made(snapshot, Bare(current.id, std::move(said)), &current, now,
+                   violations);
+  if (!violations.empty()) return violations.ToStatus();
+  return made;
 }
 
 std::shared_ptr<const EngineEntry> Refreshed(const EngineEntry& entry,
@@ -243,8 +304,7 @@ std::shared_ptr<const EngineEntry> Refreshed(const EngineEntry& entry,
 }
 
 StoredResource ToStored(const std::string& id, const EngineEntry& entry) {
-  v1::Engine content = entry.proto;
-  ClearOutputOnly(content);
+  const v1::Engine content = ContentOf(entry.proto);
   return {.kind = StoredKind::kEngine,
           .id = id,
           .revision_id = entry.proto.revision_id(),

@@ -12,6 +12,7 @@
 #include "absl/time/time.h"
 #include "mansard/v1/engine.pb.h"
 #include "model/base/violations.h"
+#include "model/serving/observations.h"
 #include "model/serving/serving_engine.h"
 #include "server/catalog/snapshot.h"
 #include "server/handlers/targets.h"
@@ -34,6 +35,8 @@ struct EngineEntry {
   std::shared_ptr<const model::ServingEngine> engine;
   // Whether passes of decodes are looked up in its curves.
   bool has_curves = false;
+  // Of its observations; their factors apply where the engine says so.
+  model::ObservedFactors observed = {};
   absl::Status error = absl::OkStatus();
 
   bool broken() const { return resolved == nullptr; }
@@ -48,6 +51,14 @@ struct EngineEntry {
 absl::StatusOr<std::shared_ptr<const EngineEntry>> MakeEntry(
     const Snapshot& snapshot, const std::string& id, v1::Engine said,
     const EngineEntry* current, absl::Time now, model::Violations& violations);
+
+inline constexpr int kMaxObservations = 64;
+// Precondition: not broken. `current` with further observations, after its own
+// or instead of them; the newest kMaxObservations stay.
+absl::StatusOr<std::shared_ptr<const EngineEntry>> MakeObserved(
+    const Snapshot& snapshot, const EngineEntry& current,
+    const google::protobuf::RepeatedPtrField<v1::Observation>& observations,
+    bool replace_all, absl::Time now);
 
 // The same engine on another snapshot; broken where it cannot be resolved.
 std::shared_ptr<const EngineEntry> Refreshed(const EngineEntry& entry,

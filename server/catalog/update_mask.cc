@@ -20,7 +20,8 @@ const std::set<std::string>& OutputOnly() {
                                 "revision_id", "create_time",
                                 "update_time", "calibrate_time",
                                 "etag",        "kv_token_capacity_count",
-                                "resolution",  "request_capacity_count"};
+                                "resolution",  "request_capacity_count",
+                                "observations"};
   return *kFields;
 }
 

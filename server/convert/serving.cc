@@ -52,6 +52,45 @@ void ToProto(const model::TimeInterval& time, v1::TimePrediction& proto) {
   proto.set_p90_seconds(time.p90.value());
 }
 
+// Of requests and observations.
+template <class Proto>
+model::ServedLoad LoadOf(const Proto& proto) {
+  model::ServedLoad load;
+  load.shape = FromProto(proto.shape());
+  if (proto.load_case() == Proto::kConcurrencyCount) {
+    load.concurrency = proto.concurrency_count();
+  }
+  if (proto.load_case() == Proto::kRequestsPerSecond) {
+    load.requests_per_second = proto.requests_per_second();
+  }
+  if (proto.has_requests_per_slot_count()) {
+    load.requests_per_slot = proto.requests_per_slot_count();
+  }
+  return load;
+}
+
+v1::ServedLimit ToProto(model::ServedLimit limit) {
+  switch (limit) {
+    case model::ServedLimit::kLoad:
+      return v1::SERVED_LIMIT_LOAD;
+    case model::ServedLimit::kSequences:
+      return v1::SERVED_LIMIT_SEQUENCES;
+    case model::ServedLimit::kKvCapacity:
+      return v1::SERVED_LIMIT_KV_CAPACITY;
+  }
+  return v1::SERVED_LIMIT_UNSPECIFIED;
+}
+
+void ToProto(const model::FirstTokenParts& parts,
+             v1::EstimateServedLoadResponse::FirstTokenParts& proto) {
+  proto.set_prompt_seconds(parts.prompt.value());
+  proto.set_wait_seconds(parts.wait.value());
+  proto.set_queue_seconds(parts.queue.value());
+  proto.set_burst_seconds(parts.burst.value());
+  proto.set_decode_pass_seconds(parts.decode_passes.value());
+  proto.set_engine_seconds(parts.constants.value());
+}
+
 v1::BatchLimit ToProto(model::BatchLimit limit) {
   switch (limit) {
     case model::BatchLimit::kSlo:
@@ -190,6 +229,64 @@ model::LatencyModelQuestion FromProto(const v1::FitLatencyModelRequest& proto) {
   question.shape = FromProto(proto.shape());
   question.max_batch = proto.max_batch_request_count();
   return question;
+}
+
+model::ServedLoad FromProto(const v1::EstimateServedLoadRequest& proto) {
+  model::ServedLoad load = LoadOf(proto);
+  load.gain = GainOf(proto);
+  return load;
+}
+
+model::Observation FromProto(const v1::Observation& proto) {
+  model::Observation observation;
+  if (proto.has_step()) observation.step = FromProto(proto.step());
+  observation.step_time = model::Seconds::Of(proto.step_seconds());
+  if (proto.has_shape()) observation.run = LoadOf(proto);
+  observation.time_to_first_token =
+      Target(proto.has_time_to_first_token_seconds(),
+             proto.time_to_first_token_seconds());
+  observation.time_per_output_token =
+      Target(proto.has_time_per_output_token_seconds(),
+             proto.time_per_output_token_seconds());
+  return observation;
+}
+
+void ToProto(const model::ObservedFactors& observed, bool applied,
+             v1::ObservedFactors& proto) {
+  proto.set_step_ratio(observed.factors.step);
+  proto.set_first_token_ratio(observed.factors.first_token);
+  proto.set_step_observation_count(observed.step_count);
+  proto.set_first_token_observation_count(observed.first_token_count);
+  proto.set_applied(applied);
+}
+
+void ToProto(const model::ServedAnswer& answer,
+             const model::ServedIntervals& intervals,
+             v1::EstimateServedLoadResponse& proto) {
+  if (intervals.time_to_first_token.has_value()) {
+    ToProto(*intervals.time_to_first_token,
+            *proto.mutable_time_to_first_token());
+    ToProto(answer.first_token, *proto.mutable_first_token_parts());
+  }
+  if (intervals.inter_token_latency.has_value()) {
+    ToProto(*intervals.inter_token_latency,
+            *proto.mutable_inter_token_latency());
+  }
+  if (intervals.time_per_output_token.has_value()) {
+    ToProto(*intervals.time_per_output_token,
+            *proto.mutable_time_per_output_token());
+  }
+  if (intervals.end_to_end.has_value()) {
+    ToProto(*intervals.end_to_end, *proto.mutable_end_to_end_latency());
+  }
+  proto.set_requests_per_second(answer.requests_per_second);
+  proto.set_output_tokens_per_second(answer.output_tokens_per_second);
+  proto.set_utilization_ratio(answer.utilization);
+  proto.set_most_requests_per_second(answer.most_requests_per_second);
+  proto.set_batch_request_count(answer.batch);
+  if (!answer.saturated) proto.set_concurrency_count(answer.concurrency);
+  proto.set_limit(ToProto(answer.limit));
+  proto.set_saturated(answer.saturated);
 }
 
 void ToProto(const model::StepPrediction& step, v1::TimePrediction& proto) {

@@ -1,9 +1,12 @@
 #include "server/handlers/scheduling.h"
 
 #include <optional>
+#include <string>
+#include <vector>
 
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "model/base/status_macros.h"
 #include "server/catalog/resource_name.h"
 #include "server/convert/estimate.h"
@@ -39,6 +42,33 @@ void Resolve(const EngineEntry& entry, v1::Resolution& resolution) {
   resolution = entry.proto.resolution();
 }
 
+// Of served requests: a stack of kernels knows nothing of what an engine adds
+// to them, where another stack of the device may.
+void ResolveServed(const EngineEntry& entry, v1::Resolution& resolution) {
+  Resolve(entry, resolution);
+  const model::Target& target = entry.engine->target();
+  if (target.view().stack.spec().engine_costs.has_value()) return;
+  std::vector<std::string> served;
+  for (const model::KernelStack& stack : target.hardware().stacks()) {
+    if (stack.spec().engine_costs.has_value()) {
+      served.push_back(stack.spec().id);
+    }
+  }
+  resolution.add_warnings(absl::StrCat(
+      "kernel stack \"", target.view().stack.spec().id,
+      "\" is of kernels alone: what the engine adds between them is left out",
+      served.empty() ? "" : "; fitted to served runs on this device: ",
+      absl::StrJoin(served, ", ")));
+}
+
+// Of an answer without a resolution.
+template <class Answer>
+void ShowFactors(const EngineEntry& entry, Answer& answer) {
+  const v1::Resolution& resolution = entry.proto.resolution();
+  if (!resolution.has_observed_factors()) return;
+  *answer.mutable_observed_factors() = resolution.observed_factors();
+}
+
 // One row of PredictLatencies.
 void Predict(const CallContext& call, const v1::LatencyQuery& query,
              model::StepTimer& timer, v1::PredictLatenciesResponse::Row& row) {
@@ -58,6 +88,7 @@ void Predict(const CallContext& call, const v1::LatencyQuery& query,
     *row.mutable_error() = ToRpcStatus(entry.status());
   } else {
     ToProto(*answer, *row.mutable_prediction());
+    ShowFactors(**entry, *row.mutable_prediction());
   }
 }
 
@@ -120,7 +151,28 @@ absl::Status FindEngineCapacity(CallContext& call,
   if (!violations.empty()) return InvalidRequest(violations);
   RETURN_IF_ERROR(entry.status());
   ToProto(*answer, response);
-  Resolve(**entry, *response.mutable_resolution());
+  ResolveServed(**entry, *response.mutable_resolution());
+  return absl::OkStatus();
+}
+
+absl::Status EstimateServedLoad(CallContext& call,
+                                const v1::EstimateServedLoadRequest& request,
+                                v1::EstimateServedLoadResponse& response) {
+  model::Violations violations;
+  const model::ServedLoad load = FromProto(request);
+  const auto entry = FindEngine(call, request.engine(), violations);
+  const model::ServingEngine* const engine = EngineOf(entry);
+  std::optional<model::ServedAnswer> answer;
+  model::StepTimer timer;
+  if (engine == nullptr) {
+    model::CheckServedLoad(nullptr, load, violations);
+  } else {
+    answer = model::EstimateServedLoad(*engine, load, timer, violations);
+  }
+  if (!violations.empty()) return InvalidRequest(violations);
+  RETURN_IF_ERROR(entry.status());
+  ToProto(*answer, model::IntervalsOf(*engine, load, *answer, timer), response);
+  ResolveServed(**entry, *response.mutable_resolution());
   return absl::OkStatus();
 }
 
@@ -172,6 +224,7 @@ void PredictStep(CallContext& call, StepStream& stream,
         (*entry)->engine->Step(*pass, stream.timer);
     ToProto(step, *response.mutable_step()->mutable_step_time());
     response.mutable_step()->set_bound(BoundToProto(step.bound));
+    ShowFactors(**entry, *response.mutable_step());
   }
 }
 

@@ -25,6 +25,9 @@ absl::Status PredictSteps(CallContext& call,
 absl::Status FindEngineCapacity(CallContext& call,
                                 const v1::FindEngineCapacityRequest& request,
                                 v1::FindEngineCapacityResponse& response);
+absl::Status EstimateServedLoad(CallContext& call,
+                                const v1::EstimateServedLoadRequest& request,
+                                v1::EstimateServedLoadResponse& response);
 absl::Status FitLatencyModel(CallContext& call,
                              const v1::FitLatencyModelRequest& request,
                              v1::FitLatencyModelResponse& response);

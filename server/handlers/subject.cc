@@ -114,6 +114,11 @@ void ToProto(const Subject& subject, const model::Estimate& estimate,
   proto.set_content_hash(subject.content_hash);
   if (subject.engine != nullptr) {
     proto.set_engine_revision(subject.engine->Revision());
+    const v1::Resolution& resolution = subject.engine->proto.resolution();
+    if (resolution.has_observed_factors()) {
+      *proto.mutable_observed_factors() = resolution.observed_factors();
+      proto.mutable_observed_factors()->set_applied(false);
+    }
   }
   if (subject.from_sums) {
     proto.add_warnings(

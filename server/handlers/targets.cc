@@ -208,16 +208,18 @@ model::ContentHasher HasherOf(const model::Target& target,
   return hasher;
 }
 
-// Stacks of the device that measurements know better than this target's.
+// The stacks that were measured on the device, where the target's was not.
 void AddMeasuredStacks(const model::Target& target,
                        v1::Resolution& resolution) {
   const model::KernelStack& stack = target.view().stack;
   const model::Tier tier = stack.StrongestTier();
   std::vector<std::string> measured;
   for (const model::KernelStack& other : target.hardware().stacks()) {
-    if (other.StrongestTier() > tier) measured.push_back(other.spec().id);
+    if (other.StrongestTier() == model::Tier::kCalibrated) {
+      measured.push_back(other.spec().id);
+    }
   }
-  if (measured.empty()) return;
+  if (tier == model::Tier::kCalibrated || measured.empty()) return;
   resolution.add_assumptions(absl::StrCat(
       "kernel stack \"", stack.spec().id, "\" is of tier ",
       model::TierName(tier),

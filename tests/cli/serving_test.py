@@ -321,6 +321,69 @@ class ServingTest(CliTest):
             ["alpha", "beta", "gamma", "delta"],
         )
 
+    def test_load_and_observations(self):
+        words = ("engine", "load", "narrow", *SHAPE, "--concurrency", "16")
+        before = self.answer(*words)
+        per_token = before["time_per_output_token"]
+        self.assertLess(per_token["p10_seconds"], per_token["seconds"])
+        # Arriving as often as they are served, as many are in flight.
+        arriving = self.answer(
+            "engine", "load", "narrow", *SHAPE,
+            "--rate", str(before["requests_per_second"]),
+        )
+        self.assertAlmostEqual(arriving["concurrency_count"], 16, delta=0.01)
+        text = self.ok(*words).out
+        self.assertRegex(text, r"(?m)^  per output token +[\d.]+ [mu]s ")
+        # Its stack is of kernels; the text says so as the answer does.
+        self.assertIn("kernels alone", before["resolution"]["warnings"][0])
+        self.assertRegex(text, r"(?m)^warning: kernel stack .* is of kernels alone")
+        self.assertIn("\nused: ", text)
+        self.assert_fits(text)
+        table = (
+            "input_token_count,output_token_count,concurrency_count,"
+            "time_per_output_token_seconds\n"
+            + f"2048,256,16,{1.25 * per_token['seconds']}\n" * 3
+        ).encode()
+        observe = ("engine", "observe", "narrow")
+        self.assertEqual(self.ok(*observe, "--apply", "on").out, "No observations.\n")
+        dry = self.ok(*observe, "--file", "-", "--dry-run", stdin=table).out
+        self.assertIn("passes 1.250 of 3 observations", dry)
+        self.assertEqual(self.answer(*words)["time_per_output_token"], per_token)
+        self.ok(*observe, "--file", "-", stdin=table)
+        after = self.answer(*words)
+        self.assertAlmostEqual(
+            after["time_per_output_token"]["seconds"] / per_token["seconds"],
+            1.25, places=6,
+        )
+        self.assertTrue(after["resolution"]["observed_factors"]["applied"])
+        self.assertIn(": applied", self.ok(*words).out)
+        rows = list(csv.DictReader(io.StringIO(
+            self.ok(*observe, "--file", "-", "--forget", "-o", "csv",
+                    stdin=table).out
+        )))
+        self.assertEqual(len(rows), 3)
+        self.assertAlmostEqual(float(rows[0]["step_ratio"]), 1.25, places=6)
+        self.ok(*observe, "--apply", "off")
+        self.assertEqual(
+            self.answer(*words)["time_per_output_token"], per_token
+        )
+        self.assertEqual(self.ok(*observe, "--forget").out, "No observations.\n")
+
+    def test_mistakes_of_observations(self):
+        observe = ("engine", "observe", "narrow")
+        table = (
+            (2, observe, b"", "--file, --forget or --apply is missing"),
+            (2, observe + ("--apply", "yes"), b"", "allowed: on, off"),
+            (1, observe + ("--file", "-"), b"speed\n1\n", "no column is called"),
+            (1, observe + ("--file", "-"), b"step_seconds\nfast\n", "allowed: a number"),
+            (1, observe + ("--file", "-"), b"step_seconds\n1\n", "observations[0].step"),
+            (2, ("engine", "load", "narrow", *SHAPE), b"", "one of them is needed"),
+            (1, ("engine", "load", "narrow", *SHAPE, "--rate", "-1"), b"", "--rate is -1"),
+        )
+        for code, words, stdin, message in table:
+            with self.subTest(words=words):
+                self.assertIn(message, self.refused(code, *words, stdin=stdin))
+
     def test_mistakes_name_the_flag(self):
         batch = ("batch", "--engine", "prod-a", "--context")
         predict = ("engine", "predict", "prod-a")

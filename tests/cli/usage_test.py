@@ -104,7 +104,7 @@ class HelpTest(CliTest):
         ("hardware", "get"), ("status",), ("validate",), ("version",),
         ("batch",), ("engine",), ("engine", "create"), ("engine", "import"),
         ("engine", "predict"), ("engine", "capacity"),
-        ("engine", "latency-model"),
+        ("engine", "latency-model"), ("engine", "load"), ("engine", "observe"),
     )
 
     def test_every_command_has_help_that_fits(self):

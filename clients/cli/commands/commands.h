@@ -33,6 +33,12 @@ absl::StatusOr<Answer> RunBatchOfTarget(const Session& catalog,
 absl::StatusOr<Answer> RunEnginePredict(const Session& session,
                                         const Arguments& arguments,
                                         const Style& style);
+absl::StatusOr<Answer> RunEngineLoad(const Session& session,
+                                     const Arguments& arguments,
+                                     const Style& style);
+absl::StatusOr<Answer> RunEngineObserve(const Session& session,
+                                        const Arguments& arguments,
+                                        const Style& style);
 absl::StatusOr<Answer> RunEngineCapacity(const Session& session,
                                          const Arguments& arguments,
                                          const Style& style);

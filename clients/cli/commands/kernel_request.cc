@@ -239,6 +239,8 @@ absl::Status Fill(const Arguments& arguments,
     case Command::kEnginePredict:
     case Command::kEngineCapacity:
     case Command::kEngineLatencyModel:
+    case Command::kEngineLoad:
+    case Command::kEngineObserve:
     case Command::kCalibrationList:
     case Command::kCalibrationGet:
     case Command::kCalibrationApply:

@@ -63,6 +63,7 @@ void ClearOutputOnly(v1::Engine* engine) {
   engine->clear_kv_token_capacity_count();
   engine->clear_request_capacity_count();
   engine->clear_resolution();
+  engine->clear_observations();
   engine->clear_revision_id();
   engine->clear_create_time();
   engine->clear_update_time();

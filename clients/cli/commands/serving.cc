@@ -6,9 +6,9 @@
 #include "absl/strings/str_cat.h"
 #include "clients/cli/commands/commands.h"
 #include "clients/cli/commands/resources.h"
+#include "clients/cli/commands/serving_answer.h"
 #include "clients/cli/commands/serving_request.h"
 #include "clients/cli/input.h"
-#include "clients/cli/output/estimate_text.h"
 #include "clients/cli/output/proto_text.h"
 #include "clients/cli/output/serving_text.h"
 
@@ -25,29 +25,6 @@ FieldNamer Namer(const Arguments& arguments) {
     return field == "engine" ? absl::StrCat("ID ", arguments.operand)
                              : FlagOfServingField(arguments.serving, field);
   };
-}
-
-// JSON, CSV, or text with its footer.
-template <class Response>
-absl::StatusOr<Answer> AnswerOf(const Response& response, const Report& report,
-                                const std::string& text,
-                                const Arguments& arguments,
-                                const Style& style) {
-  Answer answer;
-  if (arguments.output == OutputFormat::kJson) {
-    absl::StatusOr<std::string> json = JsonText(response);
-    if (!json.ok()) return json.status();
-    answer.out = *std::move(json);
-  } else if (arguments.output == OutputFormat::kCsv) {
-    answer.out = CsvText(report);
-    answer.notes = FooterText(response.resolution(), v1::TIER_UNSPECIFIED,
-                              /*quiet=*/true, Style(false));
-  } else {
-    const std::string footer = FooterText(
-        response.resolution(), v1::TIER_UNSPECIFIED, arguments.quiet, style);
-    answer.out = absl::StrCat(text, footer.empty() ? "" : "\n", footer);
-  }
-  return answer;
 }
 
 absl::StatusOr<v1::PredictLatenciesRequest> QueriesOf(
@@ -141,7 +118,8 @@ absl::StatusOr<Answer> RunEngineCapacity(const Session& session,
   if (!called.ok()) return WithHint(called, CatalogHint(called));
   absl::StatusOr<Answer> answer =
       AnswerOf(response, CapacityReport(response),
-               CapacityText(*request, response, style), arguments, style);
+               CapacityText(*request, response, style), &response.resolution(),
+               arguments, style);
   if (answer.ok() && arguments.fail_if_infeasible && !response.meets_slo()) {
     answer->code = ExitCode::kInfeasible;
   }
@@ -162,8 +140,8 @@ absl::StatusOr<Answer> RunEngineLatencyModel(const Session& session,
                    &response, Namer(arguments));
   if (!called.ok()) return WithHint(called, CatalogHint(called));
   return AnswerOf(response, LatencyModelReport(response),
-                  LatencyModelText(*request, response, style), arguments,
-                  style);
+                  LatencyModelText(*request, response, style),
+                  &response.resolution(), arguments, style);
 }
 
 }  // namespace mansard::cli

@@ -202,6 +202,30 @@ absl::StatusOr<v1::FitLatencyModelRequest> LatencyModelRequestOf(
   return request;
 }
 
+absl::StatusOr<v1::EstimateServedLoadRequest> ServedLoadRequestOf(
+    const ServingFlags& flags) {
+  v1::EstimateServedLoadRequest request;
+  absl::Status status = TakeShape(flags, request.mutable_shape());
+  if (status.ok()) status = TakeGain(flags, &request);
+  if (!status.ok()) return status;
+  const auto concurrency =
+      NumberOf("--concurrency", flags.concurrency, "a number of requests");
+  const auto rate = NumberOf("--rate", flags.rate, "requests a second");
+  const auto slot = NumberOf("--requests-per-slot", flags.requests_per_slot,
+                             "a number of requests, 1 or more");
+  for (const auto* number : {&concurrency, &rate, &slot}) {
+    if (!number->ok()) return number->status();
+  }
+  if (concurrency->has_value() == rate->has_value()) {
+    return UsageError(
+        "--concurrency and --rate: one of them is needed, not both");
+  }
+  if (concurrency->has_value()) request.set_concurrency_count(**concurrency);
+  if (rate->has_value()) request.set_requests_per_second(**rate);
+  if (slot->has_value()) request.set_requests_per_slot_count(**slot);
+  return request;
+}
+
 std::string TargetFlag(const std::string& target) {
   if (target == "time_to_first_token_seconds") return "--ttft";
   if (target == "time_per_output_token_seconds") return "--tpot";
@@ -248,6 +272,10 @@ std::string FlagOfServingField(const ServingFlags& flags,
       {"decode_tokens_in_flight_count", "--decode-in-flight",
        Shown(flags.decode_in_flight)},
       {"max_batch_request_count", "--max-batch", Shown(flags.max_batch)},
+      {"concurrency_count", "--concurrency", flags.concurrency},
+      {"requests_per_second", "--rate", flags.rate},
+      {"requests_per_slot_count", "--requests-per-slot",
+       flags.requests_per_slot},
   };
   for (const auto& row : kTable) {
     if (path != row.field) continue;

@@ -20,6 +20,9 @@ absl::StatusOr<v1::FindEngineCapacityRequest> CapacityRequestOf(
 absl::StatusOr<v1::FitLatencyModelRequest> LatencyModelRequestOf(
     const ServingFlags& flags);
 
+absl::StatusOr<v1::EstimateServedLoadRequest> ServedLoadRequestOf(
+    const ServingFlags& flags);
+
 // "--itl 20ms" for "slo.inter_token_latency_seconds"; empty where no flag set
 // the field.
 std::string FlagOfServingField(const ServingFlags& flags,

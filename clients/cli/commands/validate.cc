@@ -18,6 +18,8 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "calibrate/judge/validation.h"
+#include "calibrate/serving/served_judge.h"
+#include "calibrate/tables/serving_rows.h"
 #include "clients/cli/commands/commands.h"
 #include "clients/cli/input.h"
 #include "clients/cli/output/judgement_text.h"
@@ -166,6 +168,42 @@ class Progress {
   bool shown_;
 };
 
+// Tables of served runs, and all others together; predictions are in the
+// tables' order.
+absl::StatusOr<Validation> ValidateAll(const std::vector<MeasuredText>& tables,
+                                       const ValidationOptions& options) {
+  std::vector<MeasuredText> kernels;
+  for (const MeasuredText& table : tables) {
+    if (!calibrate::IsServingTable(table.csv)) kernels.push_back(table);
+  }
+  Validation all;
+  if (!kernels.empty()) {
+    absl::StatusOr<Validation> judged = calibrate::Validate(kernels, options);
+    if (!judged.ok()) return judged.status();
+    all.judgements = std::move(judged->judgements);
+    all.predictions = std::move(judged->predictions);
+  }
+  if (kernels.size() == tables.size()) return all;
+  const calibrate::ServedJudgeOptions served{
+      {.fitted = !options.place.spec_tier, .stack = options.place.stack},
+      options.judge};
+  for (size_t i = 0; i < tables.size(); ++i) {
+    if (!calibrate::IsServingTable(tables[i].csv)) continue;
+    absl::StatusOr<calibrate::ServedValidation> judged =
+        calibrate::ValidateServed(tables[i].name, tables[i].csv, served,
+                                  options.predictions);
+    if (!judged.ok()) return judged.status();
+    all.judgements.insert(all.judgements.end(), judged->judgements.begin(),
+                          judged->judgements.end());
+    if (options.predictions) {
+      all.predictions.insert(
+          all.predictions.begin() + static_cast<std::ptrdiff_t>(i),
+          std::move(judged->predictions));
+    }
+  }
+  return all;
+}
+
 std::string OutputOf(const Validation& validation, const Arguments& arguments,
                      size_t worst_rows, const Style& style) {
   switch (arguments.output) {
@@ -205,7 +243,7 @@ absl::StatusOr<Answer> RunValidate(const Arguments& arguments,
     options->progress = [&progress](size_t done, size_t rows) {
       progress.Show(done, rows);
     };
-    validation = calibrate::Validate(*tables, *options);
+    validation = ValidateAll(*tables, *options);
   }
   if (!validation.ok()) return FromEngine(validation.status());
   Answer answer;
