@@ -1,6 +1,9 @@
 #include "calibrate/fit/collective_plan.h"
 
 #include <string>
+#include <utility>
+#include <variant>
+#include <vector>
 
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
@@ -8,6 +11,7 @@
 #include "absl/strings/str_split.h"
 #include "calibrate/fit/plan_basics.h"
 #include "calibrate/tables/names.h"
+#include "model/kernels/protocol_lines.h"
 
 namespace mansard::calibrate {
 namespace {
@@ -349,20 +353,15 @@ FitSlot ExchangeSlot(const ExchangePrior& prior, const Slice& slice,
 
 // Whether the engine's own kernels serve the row; NCCL's lines are the
 // device's, and what they miss is no part of these kernels' interval.
-bool Serves(const EngineLimits& limits, const MeasuredCase& measured) {
+bool Serves(const DirectAllReduceFamily& family, const MeasuredCase& measured) {
   const std::vector<std::string> words = absl::StrSplit(measured.slice, ' ');
   int ranks = 0;
   if (words.size() < 3 || !absl::SimpleAtoi(words[2].substr(1), &ranks)) {
     return false;
   }
-  const double kibibytes = measured.size / 1024;
-  for (size_t i = 0; i < DirectAllReduceFamily::kRanks.size(); ++i) {
-    if (ranks > DirectAllReduceFamily::kRanks[i]) continue;
-    return kibibytes <= limits.one_shot[i] ||
-           (kibibytes >= limits.two_shot_from[i] &&
-            kibibytes <= limits.two_shot[i]);
-  }
-  return false;
+  const Bytes buffer = Bytes::Of(measured.size);
+  return model::TimeOneShot(family, ranks, buffer, 1).has_value() ||
+         model::TimeTwoShot(family, ranks, buffer, 1).has_value();
 }
 
 }  // namespace
@@ -385,11 +384,13 @@ std::vector<FitPlan> CollectivePlans(const model::Device& device,
     return {plan};
   }
   const EngineLimits* limits = LimitsOf(device, measured);
-  if (limits == nullptr || !Serves(*limits, measured)) return {};
+  if (limits == nullptr) return {};
+  FitSlot slot = DirectSlot(*limits, slice->tier, device);
+  if (!Serves(std::get<DirectAllReduceFamily>(slot.prior), measured)) return {};
   plan.name = absl::StrCat("direct_all_reduce ", slice->tier);
   // A line of three parameters, measured again and again.
   plan.min_rows = 6;
-  plan.slots.push_back(DirectSlot(*limits, slice->tier, device));
+  plan.slots.push_back(std::move(slot));
   return {plan};
 }
 

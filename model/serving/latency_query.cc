@@ -56,12 +56,11 @@ void CheckQuery(const ServingEngine* engine, const LatencyQuery& query,
         absl::StrCat("is ", query.prefix_hit_ratio, "; allowed: 0 to 1"));
   }
   if (query.output_tokens.has_value() &&
-      !(*query.output_tokens > 0 &&
+      !(*query.output_tokens >= 1 &&
         *query.output_tokens <= RequestShape::kMaxTokens)) {
-    violations.Add(
-        "output_token_count",
-        absl::StrCat("is ", *query.output_tokens, "; allowed: above 0 to ",
-                     RequestShape::kMaxTokens));
+    violations.Add("output_token_count",
+                   absl::StrCat("is ", *query.output_tokens, "; allowed: 1 to ",
+                                RequestShape::kMaxTokens));
   }
   CheckGain(query.gain, violations);
   CheckTargets(engine, query, violations);

@@ -39,7 +39,7 @@ struct LatencyQuery {
 };
 
 // Rules: counts 0 or more, input 1 to RequestShape::kMaxTokens, ratios 0 to 1,
-// output above 0, those of gain and targets; a time end to end is asked for
+// output 1 or more, those of gain and targets; a time end to end is asked for
 // with output tokens only, one to the first token not of a decode engine.
 // Violations are at the fields of the query, those of targets below "slo".
 // Without an engine (null) what depends on it is not checked.

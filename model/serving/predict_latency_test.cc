@@ -241,5 +241,24 @@ TEST(PredictLatency, NamesEveryBrokenRule) {
           "slo.time_to_first_token_seconds"}));
 }
 
+// A request makes a token at least: of next to none, others' prompts would fall
+// on no time at all.
+TEST(PredictLatency, OutputsAreOneTokenOrMore) {
+  const EnginePointer engine = Llama({});
+  StepTimer timer;
+  for (const double tokens : {0.0, 5e-310, 0.999, 1e9}) {
+    LatencyQuery query = Asking({4, 0, 0.5}, 1000);
+    query.output_tokens = tokens;
+    Violations violations;
+    EXPECT_FALSE(PredictLatency(*engine, query, timer, violations).has_value());
+    ASSERT_EQ(violations.all().size(), 1) << tokens;
+    EXPECT_EQ(violations.all()[0].field, "output_token_count");
+  }
+  LatencyQuery query = Asking({4, 0, 0.5}, 1000);
+  query.output_tokens = 1;
+  Violations violations;
+  EXPECT_TRUE(PredictLatency(*engine, query, timer, violations).has_value());
+}
+
 }  // namespace
 }  // namespace mansard::model

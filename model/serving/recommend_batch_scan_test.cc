@@ -23,6 +23,7 @@ using mansard::testing::BuildTarget;
 using mansard::testing::DeepSeekV3;
 using mansard::testing::EnginePointer;
 using mansard::testing::FineHardware;
+using mansard::testing::Recommend;
 using mansard::testing::ResolveOn;
 using mansard::testing::ScanTimes;
 using mansard::testing::Shipped;
@@ -31,15 +32,6 @@ using mansard::testing::TargetOn;
 using mansard::testing::TinyDraftingGraph;
 using mansard::testing::TinyGraph;
 using mansard::testing::ToyHardware;
-
-BatchAnswer Recommend(const ServingEngine& engine,
-                      const BatchQuestion& question) {
-  StepTimer timer;
-  Violations violations;
-  auto answer = RecommendBatch(engine, question, timer, violations);
-  EXPECT_TRUE(violations.empty()) << violations.ToStatus();
-  return answer.value_or(BatchAnswer{});
-}
 
 // Batches that all fit, by the memory of whole estimates.
 int64_t ScanMemory(const ServingEngine& engine, BatchQuestion question,
@@ -65,7 +57,8 @@ struct Compared {
 // one batch alone breaks them, where the next one is faster.
 std::vector<double> TargetsFor(const std::vector<double>& times) {
   std::vector<double> targets;
-  for (double share = 0; share <= 1.0001; share += 1.0 / 16) {
+  for (int sixteenth = 0; sixteenth <= 16; ++sixteenth) {
+    const double share = sixteenth / 16.0;
     const double most = static_cast<double>(times.size());
     const auto at = static_cast<size_t>(std::lround(std::pow(most, share)) - 1);
     for (const double factor : {1 - 1e-12, 1.0, 1.0003}) {

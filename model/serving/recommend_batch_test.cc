@@ -2,6 +2,7 @@
 
 #include "model/serving/recommend_batch.h"
 
+#include <cmath>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -16,20 +17,12 @@ namespace {
 using mansard::testing::BuildGraph;
 using mansard::testing::BuildTarget;
 using mansard::testing::EnginePointer;
+using mansard::testing::Recommend;
 using mansard::testing::ResolveOn;
 using mansard::testing::ShippedTarget;
 using mansard::testing::TargetOn;
 using mansard::testing::TinyGraph;
 using mansard::testing::ToyHardware;
-
-BatchAnswer Recommend(const ServingEngine& engine,
-                      const BatchQuestion& question) {
-  StepTimer timer;
-  Violations violations;
-  auto answer = RecommendBatch(engine, question, timer, violations);
-  EXPECT_TRUE(violations.empty()) << violations.ToStatus();
-  return answer.value_or(BatchAnswer{});
-}
 
 BatchQuestion OfContext(int64_t context) {
   BatchQuestion question;
@@ -103,7 +96,9 @@ TEST(RecommendBatch, FallsWithTighterTargetsAndLongerContexts) {
       ShippedTarget("llama-3.1-70b", "h200-sxm", "vllm-0.24", {.tensor = 4}));
   BatchQuestion question = OfContext(1);
   int64_t last_target = engine->max_batch();
-  for (double milliseconds = 60; milliseconds > 1; milliseconds *= .93) {
+  // From 60 ms down to the last that is above 1 ms.
+  for (int step = 0; 60 * std::pow(.93, step) > 1; ++step) {
+    const double milliseconds = 60 * std::pow(.93, step);
     question.slo.inter_token_latency = Milliseconds(milliseconds);
     int64_t last_context = engine->max_batch();
     for (const int64_t context : {100, 1000, 5000, 30000, 100000}) {

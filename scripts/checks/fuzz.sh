@@ -33,7 +33,7 @@ encode_requests() {
       estimate_*) service=estimation message=EstimateRequest selector=0 ;;
       kernel_*) service=estimation message=EstimateKernelRequest selector=1 ;;
       recommend_*) message=RecommendBatchSizeRequest selector=0 ;;
-      latencies) message=PredictLatenciesRequest selector=1 ;;
+      latencies*) message=PredictLatenciesRequest selector=1 ;;
       steps) message=PredictStepsRequest selector=2 ;;
       capacity*) message=FindEngineCapacityRequest selector=3 ;;
       fit) message=FitLatencyModelRequest selector=4 ;;

@@ -23,7 +23,7 @@ struct CatalogLimits {
   int64_t profiles = 1'000;
   int64_t engines = 256;
   int64_t calibrations = 1'000;  // Of one profile.
-  int64_t resource_bytes = 4 * 1024 * 1024;
+  int64_t resource_bytes = int64_t{4} << 20;
   int64_t revisions = 100;  // Older ones go.
 };
 

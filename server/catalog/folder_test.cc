@@ -3,39 +3,22 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <string>
 
 #include "server/catalog/snapshot.h"
+#include "tests/support/temporary_folder.h"
+#include "tests/support/tiny_graph.h"
 
 namespace mansard::server {
 namespace {
 
+using ::mansard::testing::kTinyGraph;
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::Not;
 namespace fs = std::filesystem;
-
-// Small, but a complete graph.
-constexpr char kTinyGraph[] = R"(
-display_name: "Tiny"
-hidden_size: 64
-vocabulary_size: 1000
-layer_kinds {
-  kind: "dense"
-  attention {
-    query_head_count: 4
-    grouped_query { kv_head_count: 2 head_size: 16 }
-  }
-  dense { intermediate_size: 128 gated: true }
-}
-layer_count: 2
-native_precision { weights: "bf16" activations: "bf16" kv_cache: "bf16" }
-max_context_token_count: 2048
-source: "manual"
-)";
 
 constexpr char kTinyFabric[] = R"(
 fabric: "tiny-fabric"
@@ -49,15 +32,8 @@ links {
 }
 )";
 
-class MergeFolderTest : public testing::Test {
+class MergeFolderTest : public ::testing::Test {
  protected:
-  MergeFolderTest() {
-    std::string pattern =
-        (fs::temp_directory_path() / "mansard-catalog-XXXXXX").string();
-    root_ = mkdtemp(pattern.data());
-  }
-  ~MergeFolderTest() override { fs::remove_all(root_); }
-
   void Write(const std::string& path, const std::string& text) {
     fs::create_directories((root_ / path).parent_path());
     std::ofstream(root_ / path) << text;
@@ -66,7 +42,8 @@ class MergeFolderTest : public testing::Test {
     return Snapshot::Load(root_.string());
   }
 
-  fs::path root_;
+  const mansard::testing::TemporaryFolder folder_;
+  const fs::path root_{folder_.path()};
 };
 
 TEST_F(MergeFolderTest, AddsFilesToTheShippedOnes) {

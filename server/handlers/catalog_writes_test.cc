@@ -8,33 +8,15 @@
 
 #include "absl/strings/str_cat.h"
 #include "tests/support/catalog_calls.h"
+#include "tests/support/tiny_graph.h"
 
 namespace mansard::testing {
 namespace {
 
-using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::MatchesRegex;
 using Stub = v1::CatalogService::Stub;
-
-constexpr char kTiny[] = R"pb(
-  display_name: "Tiny"
-  hidden_size: 64
-  vocabulary_size: 1000
-  layer_kinds {
-    kind: "dense"
-    attention {
-      query_head_count: 4
-      grouped_query { kv_head_count: 2 head_size: 16 }
-    }
-    dense { intermediate_size: 128 gated: true }
-  }
-  layer_count: 2
-  native_precision { weights: "bf16" activations: "bf16" kv_cache: "bf16" }
-  max_context_token_count: 2048
-  source: "manual"
-)pb";
 
 class CatalogWritesTest : public ::testing::Test {
  protected:
@@ -48,14 +30,14 @@ class CatalogWritesTest : public ::testing::Test {
                                 const std::string& more = "") {
     auto request = Parse<v1::CreateModelGraphRequest>(more);
     request.set_model_graph_id(id);
-    request.mutable_model_graph()->MergeFrom(Parse<v1::ModelGraph>(kTiny));
+    request.mutable_model_graph()->MergeFrom(Parse<v1::ModelGraph>(kTinyGraph));
     return Call(&Stub::CreateModelGraph, request);
   }
   Called<v1::ModelGraph> Update(const std::string& text,
                                 bool with_tiny = true) {
     auto request = Parse<v1::UpdateModelGraphRequest>(text);
     if (with_tiny) {
-      v1::ModelGraph whole = Parse<v1::ModelGraph>(kTiny);
+      v1::ModelGraph whole = Parse<v1::ModelGraph>(kTinyGraph);
       whole.MergeFrom(request.model_graph());
       *request.mutable_model_graph() = whole;
     }

@@ -54,11 +54,9 @@ absl::StatusOr<Found<model::HardwareProfile>> FindProfile(
 absl::Status FindParts(const v1::Target& target, model::TargetSpec& spec) {
   spec.stack = spec.hardware->FindStack(target.kernel_stack());
   if (spec.stack == nullptr) {
-    std::vector<std::string> known;
-    for (const model::KernelStack& stack : spec.hardware->stacks()) {
-      known.push_back(stack.spec().id);
-    }
-    return KernelStackNotFound(target.kernel_stack(), known);
+    return KernelStackNotFound(
+        target.kernel_stack(),
+        StackIds(*spec.hardware, [](const auto&) { return true; }));
   }
   spec.fabric = spec.hardware->FindFabric(target.fabric());
   if (spec.fabric == nullptr) {
@@ -69,6 +67,16 @@ absl::Status FindParts(const v1::Target& target, model::TargetSpec& spec) {
     return FabricNotFound(target.fabric(), known);
   }
   return absl::OkStatus();
+}
+
+std::vector<std::string> StackIds(
+    const model::HardwareProfile& hardware,
+    absl::FunctionRef<bool(const model::KernelStack&)> chosen) {
+  std::vector<std::string> ids;
+  for (const model::KernelStack& stack : hardware.stacks()) {
+    if (chosen(stack)) ids.push_back(stack.spec().id);
+  }
+  return ids;
 }
 
 void TakeFormats(const v1::Precision& precision, model::TargetSpec& spec,

@@ -3,7 +3,9 @@
 
 #include <memory>
 #include <string>
+#include <vector>
 
+#include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "mansard/v1/estimation_service.pb.h"
@@ -30,6 +32,11 @@ absl::StatusOr<Found<model::HardwareProfile>> FindProfile(
 // The stack and the fabric of spec.hardware that the target names; NOT_FOUND
 // where the profile has none of that id.
 absl::Status FindParts(const v1::Target& target, model::TargetSpec& spec);
+
+// Of the profile's stacks that `chosen` says yes to, in their order.
+std::vector<std::string> StackIds(
+    const model::HardwareProfile& hardware,
+    absl::FunctionRef<bool(const model::KernelStack&)> chosen);
 
 // Violations are below "precision".
 void TakeFormats(const v1::Precision& precision, model::TargetSpec& spec,

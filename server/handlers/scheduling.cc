@@ -13,6 +13,7 @@
 #include "server/convert/serving.h"
 #include "server/convert/workload.h"
 #include "server/error.h"
+#include "server/handlers/hardware_choice.h"
 
 namespace mansard::server {
 namespace {
@@ -47,13 +48,12 @@ void Resolve(const EngineEntry& entry, v1::Resolution& resolution) {
 void ResolveServed(const EngineEntry& entry, v1::Resolution& resolution) {
   Resolve(entry, resolution);
   const model::Target& target = entry.engine->target();
-  if (target.view().stack.spec().engine_costs.has_value()) return;
-  std::vector<std::string> served;
-  for (const model::KernelStack& stack : target.hardware().stacks()) {
-    if (stack.spec().engine_costs.has_value()) {
-      served.push_back(stack.spec().id);
-    }
-  }
+  const auto of_engines = [](const model::KernelStack& stack) {
+    return stack.spec().engine_costs.has_value();
+  };
+  if (of_engines(target.view().stack)) return;
+  const std::vector<std::string> served =
+      StackIds(target.hardware(), of_engines);
   resolution.add_warnings(absl::StrCat(
       "kernel stack \"", target.view().stack.spec().id,
       "\" is of kernels alone: what the engine adds between them is left out",

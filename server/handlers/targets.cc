@@ -213,13 +213,12 @@ void AddMeasuredStacks(const model::Target& target,
                        v1::Resolution& resolution) {
   const model::KernelStack& stack = target.view().stack;
   const model::Tier tier = stack.StrongestTier();
-  std::vector<std::string> measured;
-  for (const model::KernelStack& other : target.hardware().stacks()) {
-    if (other.StrongestTier() == model::Tier::kCalibrated) {
-      measured.push_back(other.spec().id);
-    }
-  }
-  if (tier == model::Tier::kCalibrated || measured.empty()) return;
+  if (tier == model::Tier::kCalibrated) return;
+  const std::vector<std::string> measured =
+      StackIds(target.hardware(), [](const model::KernelStack& other) {
+        return other.StrongestTier() == model::Tier::kCalibrated;
+      });
+  if (measured.empty()) return;
   resolution.add_assumptions(absl::StrCat(
       "kernel stack \"", stack.spec().id, "\" is of tier ",
       model::TierName(tier),
@@ -322,7 +321,7 @@ void TargetCache::Keep(absl::string_view key,
     const Entry* there = nullptr;
     if (slots_[(first + probe) % kSlots].compare_exchange_strong(
             there, entry.get(), std::memory_order_acq_rel)) {
-      entry.release();
+      static_cast<void>(entry.release());  // The slot owns it.
       return;
     }
     if (there->key == key) return;  // Another call was faster.

@@ -6,8 +6,6 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include <cstdlib>
-#include <filesystem>
 #include <fstream>
 #include <iterator>
 
@@ -16,12 +14,12 @@
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
 #include "tests/support/process.h"
+#include "tests/support/temporary_folder.h"
 #include "tests/support/test_server.h"
 
 namespace mansard::testing {
 namespace {
 
-namespace fs = std::filesystem;
 using ::testing::HasSubstr;
 
 constexpr char kPrometheus[] = "/usr/bin/prometheus";
@@ -52,12 +50,6 @@ class PrometheusTest : public ::testing::Test {
     if (access(kPrometheus, X_OK) != 0) {
       GTEST_SKIP() << kPrometheus << " is not here (package prometheus)";
     }
-    std::string pattern =
-        (fs::temp_directory_path() / "mansard-prometheus-XXXXXX").string();
-    folder_ = mkdtemp(pattern.data());
-  }
-  void TearDown() override {
-    if (!folder_.empty()) fs::remove_all(folder_);
   }
 
   // The shipped config, for another target and in a hurry.
@@ -66,7 +58,7 @@ class PrometheusTest : public ::testing::Test {
         absl::StrCat(MANSARD_SOURCE_DIR, "/deploy/prometheus/prometheus.yml"));
     EXPECT_THAT(shipped, HasSubstr(kConfigTarget));
     EXPECT_THAT(shipped, HasSubstr("scrape_interval: 15s"));
-    std::string path = (folder_ / "prometheus.yml").string();
+    std::string path = folder_ / "prometheus.yml";
     std::ofstream(path) << absl::StrReplaceAll(
         shipped, {{kConfigTarget, target},
                   {"scrape_interval: 15s", "scrape_interval: 200ms"},
@@ -89,7 +81,7 @@ class PrometheusTest : public ::testing::Test {
     return answer;
   }
 
-  fs::path folder_;
+  const TemporaryFolder folder_;
 };
 
 TEST_F(PrometheusTest, ScrapesAServer) {
@@ -108,7 +100,7 @@ TEST_F(PrometheusTest, ScrapesAServer) {
   Process prometheus(
       {kPrometheus,
        absl::StrCat("--config.file=", WriteConfig(server.metrics_address)),
-       absl::StrCat("--storage.tsdb.path=", (folder_ / "data").string()),
+       absl::StrCat("--storage.tsdb.path=", folder_ / "data"),
        absl::StrCat("--web.listen-address=", address), "--log.level=warn"});
 
   EXPECT_THAT(QueryUntil(address, "up%7Bjob=%22mansard%22%7D", ",\"1\"]"),

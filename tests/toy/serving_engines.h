@@ -7,6 +7,7 @@
 
 #include "gtest/gtest.h"
 #include "model/io/shipped.h"
+#include "model/serving/recommend_batch.h"
 #include "model/serving/serving_engine.h"
 #include "tests/toy/toy_models.h"
 
@@ -44,6 +45,16 @@ inline model::Target ShippedTarget(const std::string& graph,
   spec.stack = hardware->FindStack(stack);
   if (spec.stack == nullptr) std::abort();
   return BuildTarget(spec);
+}
+
+// Of a question that keeps the rules.
+inline model::BatchAnswer Recommend(const model::ServingEngine& engine,
+                                    const model::BatchQuestion& question) {
+  model::StepTimer timer;
+  model::Violations violations;
+  auto answer = model::RecommendBatch(engine, question, timer, violations);
+  EXPECT_TRUE(violations.empty()) << violations.ToStatus();
+  return answer.value_or(model::BatchAnswer{});
 }
 
 }  // namespace mansard::testing

@@ -5,6 +5,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "clients/cli/commands/answer.h"
 #include "clients/cli/commands/commands.h"
 #include "clients/cli/commands/engine_request.h"
 #include "clients/cli/commands/estimate_request.h"
@@ -12,8 +13,6 @@
 #include "clients/cli/commands/resources.h"
 #include "clients/cli/commands/serving_request.h"
 #include "clients/cli/input.h"
-#include "clients/cli/output/estimate_text.h"
-#include "clients/cli/output/proto_text.h"
 #include "clients/cli/output/serving_text.h"
 
 namespace mansard::cli {
@@ -56,29 +55,16 @@ absl::StatusOr<Answer> Ask(const Session& asked, const std::string& engine,
                    : FlagOfServingField(arguments.serving, field);
       });
   if (!called.ok()) return WithHint(called, CatalogHint(called));
-  Answer answer;
-  if (arguments.output == OutputFormat::kJson) {
-    absl::StatusOr<std::string> json = JsonText(response);
-    if (!json.ok()) return json.status();
-    answer.out = *std::move(json);
-  } else if (arguments.output == OutputFormat::kCsv) {
-    answer.out = CsvText(BatchReport(response));
-    answer.notes = FooterText(response.resolution(), v1::TIER_UNSPECIFIED,
-                              /*quiet=*/true, Style(false));
-  } else {
-    answer.out = BatchText(*request, response, style);
-    const std::string footer = FooterText(
-        response.resolution(), v1::TIER_UNSPECIFIED, arguments.quiet, style);
-    if (!footer.empty()) absl::StrAppend(&answer.out, "\n");
-    if (!arguments.quiet) {
-      for (const std::string& assumption : assumptions) {
-        absl::StrAppend(&answer.out, "assumed: ", Wrapped(assumption, 9));
-      }
-    }
-    absl::StrAppend(&answer.out, footer);
-  }
-  if (arguments.fail_if_infeasible && response.max_batch_request_count() == 0) {
-    answer.code = ExitCode::kInfeasible;
+  absl::StatusOr<Answer> answer = AnswerAs(
+      arguments.output, response, &response.resolution(),
+      [&] { return BatchReport(response); },
+      [&] {
+        return WithFooter(BatchText(*request, response, style),
+                          response.resolution(), arguments, style, assumptions);
+      });
+  if (answer.ok() && arguments.fail_if_infeasible &&
+      response.max_batch_request_count() == 0) {
+    answer->code = ExitCode::kInfeasible;
   }
   return answer;
 }

@@ -2,12 +2,12 @@
 #include <string>
 
 #include "absl/strings/str_cat.h"
+#include "clients/cli/commands/answer.h"
 #include "clients/cli/commands/commands.h"
 #include "clients/cli/commands/kernel_request.h"
 #include "clients/cli/commands/target.h"
 #include "clients/cli/output/estimate_text.h"
 #include "clients/cli/output/kernel_text.h"
-#include "clients/cli/output/proto_text.h"
 
 namespace mansard::cli {
 namespace {
@@ -71,21 +71,13 @@ absl::StatusOr<Answer> RunKernel(const Session& session,
                      return FlagOfKernelField(arguments, field);
                    });
   if (!called.ok()) return WithHint(called, HintOf(called, arguments));
-  Answer answer;
-  if (arguments.output == OutputFormat::kJson) {
-    absl::StatusOr<std::string> json = JsonText(response);
-    if (!json.ok()) return json.status();
-    answer.out = *std::move(json);
-  } else if (arguments.output == OutputFormat::kCsv) {
-    const v1::Tier tier = TierOf(response);
-    answer.out =
-        CsvText(OpsReport(response.ops(), response.time_seconds(), tier));
-    answer.notes =
-        FooterText(response.resolution(), tier, /*quiet=*/true, Style(false));
-  } else {
-    answer.out = TableAnswer(*request, response, arguments.quiet, style);
-  }
-  return answer;
+  return AnswerAs(
+      arguments.output, response, &response.resolution(),
+      [&] {
+        return OpsReport(response.ops(), response.time_seconds(),
+                         TierOf(response));
+      },
+      [&] { return TableAnswer(*request, response, arguments.quiet, style); });
 }
 
 }  // namespace mansard::cli

@@ -2,7 +2,6 @@
 #include <cmath>
 #include <optional>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "absl/strings/match.h"
@@ -11,12 +10,12 @@
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
 #include "absl/time/time.h"
+#include "clients/cli/commands/answer.h"
 #include "clients/cli/commands/commands.h"
 #include "clients/cli/commands/estimate_request.h"
 #include "clients/cli/commands/target.h"
 #include "clients/cli/output/estimate_text.h"
 #include "clients/cli/output/kv_text.h"
-#include "clients/cli/output/proto_text.h"
 
 namespace mansard::cli {
 namespace {
@@ -121,25 +120,6 @@ std::string TableAnswer(const v1::PlanKvTransferResponse& response,
   return out;
 }
 
-absl::StatusOr<Answer> AnswerOf(const v1::PlanKvTransferResponse& response,
-                                const std::vector<std::string>& assumptions,
-                                const Arguments& arguments,
-                                const Style& style) {
-  Answer answer;
-  if (arguments.output == OutputFormat::kJson) {
-    absl::StatusOr<std::string> json = JsonText(response);
-    if (!json.ok()) return json.status();
-    answer.out = *std::move(json);
-  } else if (arguments.output == OutputFormat::kCsv) {
-    answer.out = CsvText(SourcesReport(response));
-    answer.notes = FooterText(response.resolution(), v1::TIER_UNSPECIFIED,
-                              /*quiet=*/true, Style(false));
-  } else {
-    answer.out = TableAnswer(response, assumptions, arguments, style);
-  }
-  return answer;
-}
-
 }  // namespace
 
 absl::StatusOr<Answer> RunKv(const Session& session, const Arguments& arguments,
@@ -159,7 +139,10 @@ absl::StatusOr<Answer> RunKv(const Session& session, const Arguments& arguments,
         return FlagOf(arguments, field);
       });
   if (!called.ok()) return WithHint(called, CatalogHint(called));
-  return AnswerOf(response, assumptions, arguments, style);
+  return AnswerAs(
+      arguments.output, response, &response.resolution(),
+      [&] { return SourcesReport(response); },
+      [&] { return TableAnswer(response, assumptions, arguments, style); });
 }
 
 }  // namespace mansard::cli

@@ -1,12 +1,11 @@
 // `mansard engine load|observe`.
 #include <string>
-#include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "clients/cli/commands/answer.h"
 #include "clients/cli/commands/commands.h"
 #include "clients/cli/commands/message_table.h"
 #include "clients/cli/commands/resources.h"
-#include "clients/cli/commands/serving_answer.h"
 #include "clients/cli/commands/serving_request.h"
 #include "clients/cli/commands/target.h"
 #include "clients/cli/input.h"
@@ -58,6 +57,14 @@ absl::Status Switch(const Session& session, const Arguments& arguments) {
                       Namer(arguments));
 }
 
+absl::StatusOr<Answer> Shown(const v1::ReportObservationsResponse& response,
+                             const Arguments& arguments, const Style& style) {
+  return AnswerAs(
+      arguments.output, response, /*resolution=*/nullptr,
+      [&] { return ObservedReport(response); },
+      [&] { return ObservedText(response, style); });
+}
+
 }  // namespace
 
 absl::StatusOr<Answer> RunEngineLoad(const Session& session,
@@ -73,9 +80,13 @@ absl::StatusOr<Answer> RunEngineLoad(const Session& session,
                    &v1::SchedulingService::Stub::EstimateServedLoad, *request,
                    &response, Namer(arguments));
   if (!called.ok()) return WithHint(called, CatalogHint(called));
-  return AnswerOf(response, ServedLoadReport(response),
-                  ServedLoadText(response, style), &response.resolution(),
-                  arguments, style);
+  return AnswerAs(
+      arguments.output, response, &response.resolution(),
+      [&] { return ServedLoadReport(response); },
+      [&] {
+        return WithFooter(ServedLoadText(response, style),
+                          response.resolution(), arguments, style);
+      });
 }
 
 absl::StatusOr<Answer> RunEngineObserve(const Session& session,
@@ -95,8 +106,7 @@ absl::StatusOr<Answer> RunEngineObserve(const Session& session,
     if (!engine.ok()) return engine.status();
     v1::ReportObservationsResponse shown;
     *shown.mutable_observed_factors() = engine->resolution().observed_factors();
-    return AnswerOf(shown, ObservedReport(shown), ObservedText(shown, style),
-                    /*resolution=*/nullptr, arguments, style);
+    return Shown(shown, arguments, style);
   }
   request->set_engine(EngineResource::Name(arguments.operand));
   request->set_replace_all(flags.forget);
@@ -107,9 +117,7 @@ absl::StatusOr<Answer> RunEngineObserve(const Session& session,
                    &v1::CalibrationService::Stub::ReportObservations, *request,
                    &response, Namer(arguments));
   if (!called.ok()) return WithHint(called, CatalogHint(called));
-  return AnswerOf(response, ObservedReport(response),
-                  ObservedText(response, style), /*resolution=*/nullptr,
-                  arguments, style);
+  return Shown(response, arguments, style);
 }
 
 }  // namespace mansard::cli

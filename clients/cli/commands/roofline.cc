@@ -3,11 +3,11 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "clients/cli/commands/answer.h"
 #include "clients/cli/commands/commands.h"
 #include "clients/cli/commands/estimate_request.h"
 #include "clients/cli/commands/target.h"
 #include "clients/cli/output/estimate_text.h"
-#include "clients/cli/output/proto_text.h"
 #include "clients/cli/output/roofline_text.h"
 
 namespace mansard::cli {
@@ -78,19 +78,10 @@ absl::StatusOr<Answer> RunRoofline(const Session& session,
                      return FlagOf(arguments, field);
                    });
   if (!called.ok()) return WithHint(called, CatalogHint(called));
-  Answer answer;
-  if (arguments.output == OutputFormat::kJson) {
-    absl::StatusOr<std::string> json = JsonText(response);
-    if (!json.ok()) return json.status();
-    answer.out = *std::move(json);
-  } else if (arguments.output == OutputFormat::kCsv) {
-    answer.out = CsvText(PointsReport(response));
-    answer.notes = FooterText(response.resolution(), v1::TIER_UNSPECIFIED,
-                              /*quiet=*/true, Style(false));
-  } else {
-    answer.out = TableAnswer(response, assumptions, arguments, style);
-  }
-  return answer;
+  return AnswerAs(
+      arguments.output, response, &response.resolution(),
+      [&] { return PointsReport(response); },
+      [&] { return TableAnswer(response, assumptions, arguments, style); });
 }
 
 }  // namespace mansard::cli

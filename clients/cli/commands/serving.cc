@@ -4,12 +4,11 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "clients/cli/commands/answer.h"
 #include "clients/cli/commands/commands.h"
 #include "clients/cli/commands/resources.h"
-#include "clients/cli/commands/serving_answer.h"
 #include "clients/cli/commands/serving_request.h"
 #include "clients/cli/input.h"
-#include "clients/cli/output/proto_text.h"
 #include "clients/cli/output/serving_text.h"
 
 namespace mansard::cli {
@@ -89,18 +88,9 @@ absl::StatusOr<Answer> RunEnginePredict(const Session& session,
   if (!response.ok()) return response.status();
   const absl::Status wrong = RowError(session, *response, arguments);
   if (!wrong.ok()) return WithHint(wrong, CatalogHint(wrong));
-  Answer answer;
-  if (arguments.output == OutputFormat::kJson) {
-    absl::StatusOr<std::string> json = JsonText(*response);
-    if (!json.ok()) return json.status();
-    answer.out = *std::move(json);
-    return answer;
-  }
-  const Report report = LatenciesReport(*request, *response);
-  answer.out = arguments.output == OutputFormat::kCsv
-                   ? CsvText(report)
-                   : TableText(report, style);
-  return answer;
+  const auto report = [&] { return LatenciesReport(*request, *response); };
+  return AnswerAs(arguments.output, *response, /*resolution=*/nullptr, report,
+                  [&] { return TableText(report(), style); });
 }
 
 absl::StatusOr<Answer> RunEngineCapacity(const Session& session,
@@ -116,10 +106,13 @@ absl::StatusOr<Answer> RunEngineCapacity(const Session& session,
                    &v1::SchedulingService::Stub::FindEngineCapacity, *request,
                    &response, Namer(arguments));
   if (!called.ok()) return WithHint(called, CatalogHint(called));
-  absl::StatusOr<Answer> answer =
-      AnswerOf(response, CapacityReport(response),
-               CapacityText(*request, response, style), &response.resolution(),
-               arguments, style);
+  absl::StatusOr<Answer> answer = AnswerAs(
+      arguments.output, response, &response.resolution(),
+      [&] { return CapacityReport(response); },
+      [&] {
+        return WithFooter(CapacityText(*request, response, style),
+                          response.resolution(), arguments, style);
+      });
   if (answer.ok() && arguments.fail_if_infeasible && !response.meets_slo()) {
     answer->code = ExitCode::kInfeasible;
   }
@@ -139,9 +132,13 @@ absl::StatusOr<Answer> RunEngineLatencyModel(const Session& session,
                    &v1::SchedulingService::Stub::FitLatencyModel, *request,
                    &response, Namer(arguments));
   if (!called.ok()) return WithHint(called, CatalogHint(called));
-  return AnswerOf(response, LatencyModelReport(response),
-                  LatencyModelText(*request, response, style),
-                  &response.resolution(), arguments, style);
+  return AnswerAs(
+      arguments.output, response, &response.resolution(),
+      [&] { return LatencyModelReport(response); },
+      [&] {
+        return WithFooter(LatencyModelText(*request, response, style),
+                          response.resolution(), arguments, style);
+      });
 }
 
 }  // namespace mansard::cli
