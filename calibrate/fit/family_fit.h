@@ -60,7 +60,8 @@ struct FamilyFit {
   FitResult result;
   // Parameters left at their priors, as "family.parameter".
   std::vector<std::string> weak;
-  // p10 and p90 of the values that resampled rows give, by such names.
+  // p10 and p90 of what rows and priors leave open, by such names; see
+  // parameter_intervals.h.
   std::map<std::string, std::pair<double, double>> intervals;
   size_t rows = 0;
   // Where rows repeat few shapes: the mean loss on those that a fit did not
@@ -73,7 +74,7 @@ struct FamilyFitOptions {
   size_t max_rows = 512;  // Spread evenly over the list.
   int evaluations = 700;
   double prior_weight = 1;  // As FitOptions.
-  int resamples = 12;       // 0: no intervals.
+  int draws = 19;           // Of the intervals; 0: none.
   double coverage = 0.83;   // Of rows not seen, between p10 and p90.
 };
 

@@ -109,7 +109,7 @@ class Refresher {
     ASSIGN_OR_RETURN(const model::HardwareProfile profile, Profile());
     absl::StatusOr<FamilyFit> fitted = FitFamilies(
         Sieve(plan.kind, profile), profile, profile.stacks().front(), plan.plan,
-        {.evaluations = 400, .resamples = 0});
+        {.evaluations = 400, .draws = 0});
     if (!fitted.ok()) return Explained(fitted.status(), plan);
     FamilyFit& fit = *fitted;
     for (FitSlot& slot : fit.slots) {
