@@ -53,22 +53,26 @@ struct ElementwiseRow {
   bool quick;
 };
 constexpr ElementwiseRow kElementwise[] = {
+    {CaseKind::kNorm, 1, 1536, true},
     {CaseKind::kNorm, 4, 1536, true},
-    {CaseKind::kNorm, 12, 1536, true},
+    {CaseKind::kNorm, 12, 1536, false},
     {CaseKind::kNorm, 32, 1536, true},
     {CaseKind::kNorm, 96, 1536, true},
-    {CaseKind::kNorm, 192, 1536, true},
+    {CaseKind::kNorm, 192, 1536, false},
     {CaseKind::kNorm, 384, 1536, true},
+    {CaseKind::kActivation, 1, 4096, true},
     {CaseKind::kActivation, 4, 4096, true},
-    {CaseKind::kActivation, 12, 4096, true},
+    {CaseKind::kActivation, 12, 4096, false},
     {CaseKind::kActivation, 32, 4096, true},
-    {CaseKind::kActivation, 96, 4096, true},
+    {CaseKind::kActivation, 96, 4096, false},
     {CaseKind::kActivation, 128, 4096, true},
+    {CaseKind::kActivation, 256, 4096, true},
+    {CaseKind::kResidual, 1, 1536, true},
     {CaseKind::kResidual, 4, 1536, true},
-    {CaseKind::kResidual, 12, 1536, true},
+    {CaseKind::kResidual, 12, 1536, false},
     {CaseKind::kResidual, 32, 1536, true},
     {CaseKind::kResidual, 96, 1536, true},
-    {CaseKind::kResidual, 192, 1536, true},
+    {CaseKind::kResidual, 192, 1536, false},
     {CaseKind::kResidual, 384, 1536, true},
 };
 

@@ -6,6 +6,11 @@
 namespace mansard::calibrate {
 namespace {
 
+// OpenBLAS reads some hundred columns of all rows of the weights, then the
+// next: of 9000 rows and more what was read ahead is gone by then, and the
+// memory gives 15 % less.
+constexpr int64_t kMostColumns = 4096;
+
 float ScoreScale(int64_t head_size) {
   return 1 / std::sqrt(static_cast<float>(head_size));
 }
@@ -14,7 +19,10 @@ float ScoreScale(int64_t head_size) {
 
 void CpuOps::Gemm(const float* x, const float* weights, float* y, int64_t m,
                   int64_t n, int64_t k) const {
-  blas_.Multiply(m, n, k, {x, k}, {weights, k}, true, y, n);
+  for (int64_t first = 0; first < n; first += kMostColumns) {
+    blas_.Multiply(m, std::min(kMostColumns, n - first), k, {x, k},
+                   {weights + first * k, k}, true, y + first, n);
+  }
 }
 
 void CpuOps::Norm(const float* x, const float* weight, float* y, int64_t rows,

@@ -33,7 +33,7 @@ class CpuOps {
   const Loops& loops() const { return loops_; }
   const OpenBlas& blas() const { return blas_; }
 
-  // y[m, n] = x[m, k] x weights[n, k]^T.
+  // y[m, n] = x[m, k] x weights[n, k]^T, wide ones in parts.
   void Gemm(const float* x, const float* weights, float* y, int64_t m,
             int64_t n, int64_t k) const;
   void Norm(const float* x, const float* weight, float* y, int64_t rows,

@@ -143,7 +143,7 @@ CpuWork GemmWork(const Case& measured, CpuOps& ops, ColdPool& pool) {
   return work;
 }
 
-CpuWork ElementwiseWork(const Case& measured, CpuOps& ops,
+CpuWork ElementwiseWork(const Case& measured, CpuOps& ops, ColdPool& pool,
                         int64_t cache_bytes) {
   const int64_t rows = measured.rows;
   const int64_t columns = measured.columns;
@@ -151,41 +151,45 @@ CpuWork ElementwiseWork(const Case& measured, CpuOps& ops,
   const CaseKind kind = measured.kind;
   // Of activations gate and up-projection, of residuals both operands.
   const int64_t operands = kind == CaseKind::kNorm ? 1 : 2;
-  const int64_t set_bytes =
-      (operands + 1) * count * static_cast<int64_t>(sizeof(float));
-  const int64_t sets = std::max<int64_t>(1, cache_bytes / 4 / set_bytes);
-  auto x = RandomFloats(sets * operands * count, 4);
+  // What the kernel before wrote: of residuals one operand, the other is older.
+  const int64_t made = kind == CaseKind::kActivation ? 2 * count : count;
+  auto source = RandomFloats(made, 4);
+  auto x = RandomFloats(operands * count, 9);
   auto weight = RandomFloats(columns, 8);
-  auto y = PoisonedFloats(sets * count);
-  auto next = std::make_shared<int64_t>(0);
-  // The set that it ran on.
-  const auto run = [=, &ops] {
-    const int64_t set = *next;
-    *next = (set + 1) % sets;
-    const float* const from = x->data() + set * operands * count;
-    float* const to = y->data() + set * count;
-    if (kind == CaseKind::kNorm) {
-      ops.Norm(from, weight->data(), to, rows, columns);
-    } else if (kind == CaseKind::kActivation) {
-      ops.Activation(from, to, rows, columns);
-    } else {
-      ops.loops().add(from, from + count, to, static_cast<size_t>(count));
-    }
-    return set;
-  };
+  auto y = PoisonedFloats(kind == CaseKind::kResidual ? 0 : count);
+  auto sum = std::make_shared<float>();
   CpuWork work;
-  work.once = [run] { run(); };
-  work.verify = [=] {
-    const int64_t set = run();
-    const float* const from = x->data() + set * operands * count;
+  work.before = [=, &ops, &pool] {
+    const size_t streamed = std::min(
+        pool.size(), 2 * static_cast<size_t>(cache_bytes) / sizeof(float));
+    *sum = ops.loops().read(pool.Take(streamed), streamed);
+    std::copy(source->begin(), source->end(), x->begin());
+  };
+  work.once = [=, &ops] {
+    if (kind == CaseKind::kNorm) {
+      ops.Norm(x->data(), weight->data(), y->data(), rows, columns);
+    } else if (kind == CaseKind::kActivation) {
+      ops.Activation(x->data(), y->data(), rows, columns);
+    } else {
+      // In place, as a residual is.
+      ops.loops().add(x->data() + count, x->data(), x->data() + count,
+                      static_cast<size_t>(count));
+    }
+  };
+  work.verify = [=, once = work.once] {
+    const Floats from = *x;
+    once();
+    const float* const to =
+        kind == CaseKind::kResidual ? x->data() + count : y->data();
     Randoms randoms(23);
     for (int i = 0; i < kChecked; ++i) {
       const int64_t row = randoms.Below(rows);
       const int64_t column = randoms.Below(columns);
       const absl::Status status = ExpectNear(
           absl::StrCat("row ", row, ", column ", column),
-          (*y)[static_cast<size_t>(set * count + row * columns + column)],
-          ElementwiseReference(kind, from, *weight, {row, column, rows}), 2);
+          to[row * columns + column],
+          ElementwiseReference(kind, from.data(), *weight, {row, column, rows}),
+          2);
       if (!status.ok()) return status;
     }
     return absl::OkStatus();

@@ -15,6 +15,9 @@ namespace mansard::calibrate {
 // What a case repeats, and how it is checked.
 struct CpuWork {
   std::function<void()> once;
+  // Where there is one, it stands untimed before every run; such work is run
+  // once a sample.
+  std::function<void()> before = nullptr;
   std::function<absl::Status()> verify;
 };
 
@@ -24,9 +27,10 @@ inline constexpr int64_t kMultiplyAddSteps = 50'000;
 CpuWork StreamWork(const Case& measured, const Loops& loops);
 CpuWork MultiplyAddWork(const Loops& loops);
 CpuWork GemmWork(const Case& measured, CpuOps& ops, ColdPool& pool);
-// Operands are in the last level's cache, as another kernel leaves them:
-// buffers rotate over a quarter of `cache_bytes`.
-CpuWork ElementwiseWork(const Case& measured, CpuOps& ops, int64_t cache_bytes);
+// As one stands in a layer: before each run twice `cache_bytes` of the pool are
+// read, as weights are, and what the kernel before writes is written.
+CpuWork ElementwiseWork(const Case& measured, CpuOps& ops, ColdPool& pool,
+                        int64_t cache_bytes);
 CpuWork AttentionWork(const Case& measured, CpuOps& ops, ColdPool& pool);
 
 }  // namespace mansard::calibrate

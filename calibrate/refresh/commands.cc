@@ -101,8 +101,9 @@ absl::Status RunProofCommand() {
   campaign.budget_seconds = 60;
   campaign.date = Today();
   campaign.progress = &ShowProgress;
-  ASSIGN_OR_RETURN(const Proof proof,
-                   RetryProof(backend, data.fabrics, campaign));
+  ASSIGN_OR_RETURN(const Proof proof, RetryProof([&] {
+                     return RunProof(backend, data.fabrics, campaign);
+                   }));
   PrintFits(proof.profile);
   std::fputs(ProofText(proof, /*with_ops=*/true).c_str(), stdout);
   if (proof.Holds()) return absl::OkStatus();

@@ -2,6 +2,7 @@
 // it, compare.
 #pragma once
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -50,17 +51,20 @@ struct Proof {
   bool Holds() const;
 };
 
-// One try: quick cases, fit, every layer. Error: a fit's, or the backend cannot
-// run what it needs (OpenBLAS is not there).
+// One try: quick cases, fit, every layer. Between them it looks at what memory,
+// products and arithmetic give; a layer beside which that is not what it was
+// when the cases ran is run again, and noise in the end. Error: a fit's, or the
+// backend cannot run what it needs (OpenBLAS is not there).
 absl::StatusOr<Proof> RunProof(CpuBackend& backend,
                                const model::FabricMap& fabrics,
                                const CampaignOptions& options);
 
-// Up to three tries, the first that holds or else the last; a noisy one is
-// replaced by any that is not.
-absl::StatusOr<Proof> RetryProof(CpuBackend& backend,
-                                 const model::FabricMap& fabrics,
-                                 const CampaignOptions& options);
+using ProofTry = std::function<absl::StatusOr<Proof>()>;
+
+// Up to three tries, and the first that holds. A layer that is off, to the same
+// side, in two tries without noise is off; else none told anything, and the
+// last one says why. Error: a try's.
+absl::StatusOr<Proof> RetryProof(const ProofTry& one);
 
 // One line a layer, and below it one an op where `with_ops`.
 std::string ProofText(const Proof& proof, bool with_ops);

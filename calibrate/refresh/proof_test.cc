@@ -20,6 +20,58 @@ TEST(LayerProof, OpsAreThoseOfTheLayer) {
                       4. * 8 * 128 * 128 * 129 / 2);
 }
 
+// A try whose layers take so many times as long as predicted.
+Proof TryOf(const std::vector<double>& ratios, const std::string& noise = "") {
+  Proof proof;
+  proof.noise = noise;
+  for (const double ratio : ratios) {
+    ProofRow row;
+    row.predicted_seconds = 1;
+    row.measured_seconds = ratio;
+    proof.rows.push_back(row);
+  }
+  return proof;
+}
+
+TEST(RetryProof, OnlyWhatIsOffTwiceAlikeIsOff) {
+  struct Row {
+    std::vector<Proof> tries;
+    size_t taken;
+    bool holds;
+    std::string noise;
+  };
+  const Proof holds = TryOf({1.1, .9});
+  const Proof slow = TryOf({1.3, 1});
+  const Proof fast = TryOf({.7, 1});
+  const Proof other = TryOf({1, 1.3});
+  const Proof noisy = TryOf({1.3}, "others compile");
+  const char* const disagree = "no layer was off in two tries alike";
+  const Row rows[] = {
+      {{holds}, 1, true, ""},
+      {{slow, holds}, 2, true, ""},
+      {{noisy, slow, holds}, 3, true, ""},
+      {{slow, slow}, 2, false, ""},
+      {{slow, noisy, slow}, 3, false, ""},
+      {{slow, fast, other}, 3, false, disagree},
+      {{noisy, noisy, slow}, 3, false, disagree},
+      {{slow, fast, noisy}, 3, false, "others compile"},
+      {{noisy, noisy, noisy}, 3, false, "others compile"},
+  };
+  for (const Row& row : rows) {
+    SCOPED_TRACE(&row - rows);
+    size_t taken = 0;
+    const auto proof = RetryProof(
+        [&]() -> absl::StatusOr<Proof> { return row.tries[taken++]; });
+    ASSERT_TRUE(proof.ok());
+    EXPECT_EQ(taken, row.taken);
+    EXPECT_EQ(proof->Holds(), row.holds);
+    EXPECT_EQ(proof->noise, row.noise);
+  }
+  EXPECT_FALSE(RetryProof([]() -> absl::StatusOr<Proof> {
+                 return absl::InternalError("no device");
+               }).ok());
+}
+
 TEST(LayerProof, PredictionHoldsOnThisMachine) {
   const auto data = model::LoadShippedData();
   ASSERT_TRUE(data.ok()) << data.status();
@@ -27,7 +79,8 @@ TEST(LayerProof, PredictionHoldsOnThisMachine) {
   if (!backend.ops().ok()) GTEST_SKIP() << backend.ops().status().message();
   CampaignOptions options;
   options.budget_seconds = 15;
-  const auto proof = RetryProof(backend, data->fabrics, options);
+  const auto proof =
+      RetryProof([&] { return RunProof(backend, data->fabrics, options); });
   ASSERT_TRUE(proof.ok()) << proof.status();
   if (!proof->noise.empty()) {
     GTEST_SKIP() << "too noisy to tell: " << proof->noise;

@@ -67,8 +67,7 @@ std::vector<MeasuredCase> RowsOf(const Record& record, CaseKind kind) {
     row.framework = record.device.software;
     row.source = absl::StrCat("record of ", record.date);
     row.slice = "fp32";
-    // Element-wise operands, and a norm's weights, stay where the last run left
-    // them.
+    // Element-wise operands are where the kernel before left them.
     row.warm_cache = kind == CaseKind::kNorm || kind == CaseKind::kActivation ||
                      kind == CaseKind::kResidual;
     row.measured = model::Seconds::Of(result.seconds.median);
