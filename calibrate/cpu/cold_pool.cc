@@ -12,13 +12,14 @@ namespace {
 constexpr size_t kLargePage = size_t{2} << 20;
 
 // Throws std::bad_alloc as any container does.
-float* AllocateInLargePages(size_t elements) {
+float* Allocate(size_t elements, PageSize pages) {
   const size_t bytes =
       (elements * sizeof(float) + kLargePage - 1) / kLargePage * kLargePage;
   void* const data = aligned_alloc(kLargePage, bytes);
   if (data == nullptr) throw std::bad_alloc();
   // A wish: small pages serve as well, only slower.
-  madvise(data, bytes, MADV_HUGEPAGE);
+  madvise(data, bytes,
+          pages == PageSize::kLarge ? MADV_HUGEPAGE : MADV_NOHUGEPAGE);
   return static_cast<float*>(data);
 }
 
@@ -26,8 +27,8 @@ float* AllocateInLargePages(size_t elements) {
 
 void ColdPool::Free::operator()(float* data) const { free(data); }
 
-ColdPool::ColdPool(size_t elements)
-    : size_(elements), data_(AllocateInLargePages(elements)) {
+ColdPool::ColdPool(size_t elements, PageSize pages)
+    : size_(elements), data_(Allocate(elements, pages)) {
   uint64_t state = 1;
   for (size_t i = 0; i < elements; ++i) {
     state = state * 6364136223846793005u + 1442695040888963407u;

@@ -6,14 +6,17 @@
 
 namespace mansard::calibrate {
 
+// Weights lie in large pages where the system has them: what rows of a matrix
+// cost shall not depend on how many of them lie in pages of their own. What
+// kernels hand on lies in pages as an allocator has them.
+enum class PageSize { kLarge, kUsual };
+
 // Buffers of random data that lie beyond the caches: what is taken from it one
-// after the other is cold again when it comes round. In large pages where the
-// system has them: what rows of a matrix cost shall not depend on how many of
-// them lie in pages of their own.
+// after the other is cold again when it comes round.
 class ColdPool {
  public:
   // `elements` floats in [-1, 1).
-  explicit ColdPool(size_t elements);
+  ColdPool(size_t elements, PageSize pages);
   // The next `elements` of it. Precondition: it holds as many.
   float* Take(size_t elements);
   size_t size() const { return size_; }

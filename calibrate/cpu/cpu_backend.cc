@@ -21,6 +21,7 @@ constexpr double kMostRepeats = 1e6;
 // Caches do not forget in order, and a virtual machine's may be larger than it
 // says: four times its size would still find some of it there.
 constexpr int64_t kPoolCaches = 12;
+constexpr int64_t kActivationCaches = 4;
 constexpr double kElementBytes = 4;
 
 double SecondsNow() {
@@ -36,11 +37,8 @@ class CpuCase : public PreparedCase {
 
   absl::Status Verify() override {
     RETURN_IF_ERROR(work_.verify());
-    if (work_.before != nullptr) return absl::OkStatus();
     // So many repeats that the timer's grain does not show.
-    const double start = SecondsNow();
-    work_.once();
-    const double once = std::max(SecondsNow() - start, 1e-9);
+    const double once = std::max(TimedOnce(), 1e-9);
     repeats_ = static_cast<int64_t>(
         std::clamp(std::ceil(kLeastSampleSeconds / once), 1.0, kMostRepeats));
     return absl::OkStatus();
@@ -48,10 +46,14 @@ class CpuCase : public PreparedCase {
 
   absl::StatusOr<Sample> Run() override {
     DisturbanceWatch watch;
-    if (work_.before != nullptr) work_.before();
-    const double start = SecondsNow();
-    for (int64_t i = 0; i < repeats_; ++i) work_.once();
-    const double seconds = SecondsNow() - start;
+    double seconds = 0;
+    if (work_.before != nullptr) {
+      for (int64_t i = 0; i < repeats_; ++i) seconds += TimedOnce();
+    } else {
+      const double start = SecondsNow();
+      for (int64_t i = 0; i < repeats_; ++i) work_.once();
+      seconds = SecondsNow() - start;
+    }
     Sample sample{seconds / static_cast<double>(repeats_)};
     sample.clock_hertz = ProbeClock(loops_);
     sample.disturbance = watch.Check();
@@ -59,6 +61,13 @@ class CpuCase : public PreparedCase {
   }
 
  private:
+  double TimedOnce() const {
+    if (work_.before != nullptr) work_.before();
+    const double start = SecondsNow();
+    work_.once();
+    return SecondsNow() - start;
+  }
+
   const CpuWork work_;
   const Loops& loops_;
   int64_t repeats_ = 1;
@@ -113,10 +122,20 @@ absl::StatusOr<CpuOps*> CpuBackend::ops() {
 ColdPool& CpuBackend::pool() {
   if (pool_ == nullptr) {
     pool_ = std::make_unique<ColdPool>(
-        static_cast<size_t>(kPoolCaches * machine_.cache_bytes) /
-        sizeof(float));
+        static_cast<size_t>(kPoolCaches * machine_.cache_bytes) / sizeof(float),
+        PageSize::kLarge);
   }
   return *pool_;
+}
+
+ColdPool& CpuBackend::activation_pool() {
+  if (activation_pool_ == nullptr) {
+    activation_pool_ = std::make_unique<ColdPool>(
+        static_cast<size_t>(kActivationCaches * machine_.cache_bytes) /
+            sizeof(float),
+        PageSize::kUsual);
+  }
+  return *activation_pool_;
 }
 
 absl::StatusOr<std::unique_ptr<PreparedCase>> CpuBackend::Prepare(
@@ -138,10 +157,15 @@ absl::StatusOr<std::unique_ptr<PreparedCase>> CpuBackend::Prepare(
       break;
   }
   ASSIGN_OR_RETURN(CpuOps* const own, ops());
-  if (MovedBytes(measured) >
-      kElementBytes * static_cast<double>(pool().size())) {
+  const bool is_weights = measured.kind == CaseKind::kGemm ||
+                          measured.kind == CaseKind::kDecodeAttention ||
+                          measured.kind == CaseKind::kPrefillAttention;
+  const ColdPool& fits = is_weights ? pool() : activation_pool();
+  if (2 * MovedBytes(measured) >
+      kElementBytes * static_cast<double>(fits.size())) {
     return absl::FailedPreconditionError(
-        "is larger than twelve times the last level's cache");
+        absl::StrFormat("is larger than %d times the last level's cache",
+                        (is_weights ? kPoolCaches : kActivationCaches) / 2));
   }
   if (measured.kind == CaseKind::kGemm) {
     return std::make_unique<CpuCase>(GemmWork(measured, *own, pool()), loops_);
@@ -152,7 +176,7 @@ absl::StatusOr<std::unique_ptr<PreparedCase>> CpuBackend::Prepare(
                                      loops_);
   }
   return std::make_unique<CpuCase>(
-      ElementwiseWork(measured, *own, pool(), machine_.cache_bytes), loops_);
+      ElementwiseWork(measured, *own, activation_pool()), loops_);
 }
 
 double CpuBackend::RunOperations(const Case& measured) const {

@@ -20,7 +20,8 @@ class CpuBackend : public Backend {
   const Machine& machine() const { return machine_; }
   // UNIMPLEMENTED: see OpenBlas::Load.
   absl::StatusOr<CpuOps*> ops();
-  ColdPool& pool();
+  ColdPool& pool();             // Of weights and caches.
+  ColdPool& activation_pool();  // Of what kernels hand on.
 
   absl::StatusOr<std::unique_ptr<PreparedCase>> Prepare(
       const Case& measured) override;
@@ -33,7 +34,9 @@ class CpuBackend : public Backend {
   const Loops& loops_;
   absl::StatusOr<CpuOps> ops_;
   DeviceIdentity identity_;
-  std::unique_ptr<ColdPool> pool_;  // Made when first needed.
+  // Made when first needed.
+  std::unique_ptr<ColdPool> pool_;
+  std::unique_ptr<ColdPool> activation_pool_;
 };
 
 }  // namespace mansard::calibrate

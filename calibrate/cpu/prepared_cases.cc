@@ -143,56 +143,79 @@ CpuWork GemmWork(const Case& measured, CpuOps& ops, ColdPool& pool) {
   return work;
 }
 
-CpuWork ElementwiseWork(const Case& measured, CpuOps& ops, ColdPool& pool,
-                        int64_t cache_bytes) {
+namespace {
+
+// Of one run.
+struct ElementwiseBuffers {
+  float* x = nullptr;  // Of activations gate and up-projection.
+  float* weight = nullptr;
+  float* y = nullptr;  // Of residuals the older operand, too.
+};
+
+void RunElementwise(const Case& measured, const ElementwiseBuffers& buffers,
+                    CpuOps& ops) {
+  if (measured.kind == CaseKind::kNorm) {
+    ops.Norm(buffers.x, buffers.weight, buffers.y, measured.rows,
+             measured.columns);
+  } else if (measured.kind == CaseKind::kActivation) {
+    ops.Activation(buffers.x, buffers.y, measured.rows, measured.columns);
+  } else {
+    ops.loops().add(buffers.y, buffers.x, buffers.y,
+                    static_cast<size_t>(measured.rows * measured.columns));
+  }
+}
+
+// Of buffers before a run, the results after it.
+absl::Status CheckElementwise(const Case& measured,
+                              const ElementwiseBuffers& buffers, CpuOps& ops) {
   const int64_t rows = measured.rows;
   const int64_t columns = measured.columns;
   const int64_t count = rows * columns;
-  const CaseKind kind = measured.kind;
-  // Of activations gate and up-projection, of residuals both operands.
-  const int64_t operands = kind == CaseKind::kNorm ? 1 : 2;
-  // What the kernel before wrote: of residuals one operand, the other is older.
-  const int64_t made = kind == CaseKind::kActivation ? 2 * count : count;
-  auto source = RandomFloats(made, 4);
-  auto x = RandomFloats(operands * count, 9);
-  auto weight = RandomFloats(columns, 8);
-  auto y = PoisonedFloats(kind == CaseKind::kResidual ? 0 : count);
-  auto sum = std::make_shared<float>();
+  // The operands one after the other; a residual's older one second.
+  Floats from(buffers.x, buffers.x + 2 * count);
+  const Floats weight(buffers.weight, buffers.weight + columns);
+  if (measured.kind == CaseKind::kResidual) {
+    std::copy_n(buffers.y, count, from.begin() + count);
+  }
+  RunElementwise(measured, buffers, ops);
+  Randoms randoms(23);
+  for (int i = 0; i < kChecked; ++i) {
+    const int64_t row = randoms.Below(rows);
+    const int64_t column = randoms.Below(columns);
+    const absl::Status status =
+        ExpectNear(absl::StrCat("row ", row, ", column ", column),
+                   buffers.y[row * columns + column],
+                   ElementwiseReference(measured.kind, from.data(), weight,
+                                        {row, column, rows}),
+                   2);
+    if (!status.ok()) return status;
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+CpuWork ElementwiseWork(const Case& measured, CpuOps& ops, ColdPool& pool) {
+  const int64_t count = measured.rows * measured.columns;
+  auto made = RandomFloats(2 * count, 4);
+  auto buffers = std::make_shared<ElementwiseBuffers>();
   CpuWork work;
-  work.before = [=, &ops, &pool] {
-    const size_t streamed = std::min(
-        pool.size(), 2 * static_cast<size_t>(cache_bytes) / sizeof(float));
-    *sum = ops.loops().read(pool.Take(streamed), streamed);
-    std::copy(source->begin(), source->end(), x->begin());
+  work.before = [=, &pool] {
+    buffers->x = pool.Take(2 * static_cast<size_t>(count));
+    buffers->weight = pool.Take(static_cast<size_t>(measured.columns));
+    buffers->y = pool.Take(static_cast<size_t>(count));
+    const int64_t written =
+        measured.kind == CaseKind::kActivation ? 2 * count : count;
+    std::copy_n(made->begin(), written, buffers->x);
   };
-  work.once = [=, &ops] {
-    if (kind == CaseKind::kNorm) {
-      ops.Norm(x->data(), weight->data(), y->data(), rows, columns);
-    } else if (kind == CaseKind::kActivation) {
-      ops.Activation(x->data(), y->data(), rows, columns);
-    } else {
-      // In place, as a residual is.
-      ops.loops().add(x->data() + count, x->data(), x->data() + count,
-                      static_cast<size_t>(count));
+  work.once = [=, &ops] { RunElementwise(measured, *buffers, ops); };
+  work.verify = [=, &ops, before = work.before] {
+    before();
+    // A kernel that does nothing does not pass.
+    if (measured.kind != CaseKind::kResidual) {
+      std::fill_n(buffers->y, count, std::nanf(""));
     }
-  };
-  work.verify = [=, once = work.once] {
-    const Floats from = *x;
-    once();
-    const float* const to =
-        kind == CaseKind::kResidual ? x->data() + count : y->data();
-    Randoms randoms(23);
-    for (int i = 0; i < kChecked; ++i) {
-      const int64_t row = randoms.Below(rows);
-      const int64_t column = randoms.Below(columns);
-      const absl::Status status = ExpectNear(
-          absl::StrCat("row ", row, ", column ", column),
-          to[row * columns + column],
-          ElementwiseReference(kind, from.data(), *weight, {row, column, rows}),
-          2);
-      if (!status.ok()) return status;
-    }
-    return absl::OkStatus();
+    return CheckElementwise(measured, *buffers, ops);
   };
   return work;
 }

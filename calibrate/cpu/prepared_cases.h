@@ -15,8 +15,7 @@ namespace mansard::calibrate {
 // What a case repeats, and how it is checked.
 struct CpuWork {
   std::function<void()> once;
-  // Where there is one, it stands untimed before every run; such work is run
-  // once a sample.
+  // Where there is one, it stands untimed before every run.
   std::function<void()> before = nullptr;
   std::function<absl::Status()> verify;
 };
@@ -27,10 +26,10 @@ inline constexpr int64_t kMultiplyAddSteps = 50'000;
 CpuWork StreamWork(const Case& measured, const Loops& loops);
 CpuWork MultiplyAddWork(const Loops& loops);
 CpuWork GemmWork(const Case& measured, CpuOps& ops, ColdPool& pool);
-// As one stands in a layer: before each run twice `cache_bytes` of the pool are
-// read, as weights are, and what the kernel before writes is written.
-CpuWork ElementwiseWork(const Case& measured, CpuOps& ops, ColdPool& pool,
-                        int64_t cache_bytes);
+// As one stands in a layer: what the kernel before wrote is in the cache, all
+// else (weights, results, the older operand of a residual) in memory. `pool`:
+// in pages of the usual size; it is written to.
+CpuWork ElementwiseWork(const Case& measured, CpuOps& ops, ColdPool& pool);
 CpuWork AttentionWork(const Case& measured, CpuOps& ops, ColdPool& pool);
 
 }  // namespace mansard::calibrate
