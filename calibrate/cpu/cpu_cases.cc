@@ -36,9 +36,17 @@ struct WeightRow {
   bool quick;
 };
 constexpr WeightRow kWeights[] = {
-    {3072, 1536, true},  {1536, 3072, true},  {2560, 2048, true},
-    {1280, 4096, true},  {5120, 1280, true},  {768, 768, false},
-    {6144, 1536, false}, {1280, 5120, false}, {1664, 3200, false},
+    {3072, 1536, true},
+    {1536, 3072, true},
+    {2560, 2048, true},
+    {1280, 4096, true},
+    {5120, 1280, true},
+    {768, 768, false},
+    {6144, 1536, false},
+    {1280, 5120, false},
+    {1664, 3200, false},
+    // As large as a head over a vocabulary.
+    {32768, 1024, false},
 };
 struct TokensRow {
   int64_t m;
@@ -56,6 +64,7 @@ struct ElementwiseRow {
   bool quick;
 };
 constexpr ElementwiseRow kElementwise[] = {
+    {CaseKind::kNorm, 1, 768, false},
     {CaseKind::kNorm, 1, 1536, true},
     {CaseKind::kNorm, 4, 1536, true},
     {CaseKind::kNorm, 12, 1536, false},
@@ -63,6 +72,7 @@ constexpr ElementwiseRow kElementwise[] = {
     {CaseKind::kNorm, 96, 1536, true},
     {CaseKind::kNorm, 192, 1536, false},
     {CaseKind::kNorm, 384, 1536, true},
+    {CaseKind::kActivation, 1, 2048, false},
     {CaseKind::kActivation, 1, 4096, true},
     {CaseKind::kActivation, 4, 4096, true},
     {CaseKind::kActivation, 12, 4096, false},
@@ -70,6 +80,7 @@ constexpr ElementwiseRow kElementwise[] = {
     {CaseKind::kActivation, 96, 4096, false},
     {CaseKind::kActivation, 128, 4096, true},
     {CaseKind::kActivation, 256, 4096, true},
+    {CaseKind::kResidual, 1, 768, false},
     {CaseKind::kResidual, 1, 1536, true},
     {CaseKind::kResidual, 4, 1536, true},
     {CaseKind::kResidual, 12, 1536, false},
@@ -84,6 +95,8 @@ struct AttentionRow {
   int64_t requests;
   int64_t context_tokens;
   bool quick;
+  int64_t query_heads = 12;
+  int64_t kv_heads = 6;
 };
 constexpr AttentionRow kAttention[] = {
     {CaseKind::kDecodeAttention, 1, 192, true},
@@ -93,15 +106,18 @@ constexpr AttentionRow kAttention[] = {
     {CaseKind::kDecodeAttention, 12, 192, true},
     {CaseKind::kDecodeAttention, 12, 320, true},
     {CaseKind::kDecodeAttention, 12, 768, false},
+    {CaseKind::kDecodeAttention, 1, 3072, false, 32, 8},
+    {CaseKind::kDecodeAttention, 6, 640, false, 16, 16},
+    {CaseKind::kDecodeAttention, 1, 48, false, 4, 1},
     {CaseKind::kPrefillAttention, 1, 96, true},
     {CaseKind::kPrefillAttention, 1, 192, true},
     {CaseKind::kPrefillAttention, 1, 320, true},
     {CaseKind::kPrefillAttention, 1, 448, true},
     {CaseKind::kPrefillAttention, 1, 640, true},
     {CaseKind::kPrefillAttention, 2, 160, true},
+    {CaseKind::kPrefillAttention, 1, 224, false, 32, 8},
+    {CaseKind::kPrefillAttention, 1, 1536, false, 4, 1},
 };
-constexpr int64_t kQueryHeads = 12;
-constexpr int64_t kKvHeads = 6;
 constexpr int64_t kHeadSize = 128;
 
 template <class Row>
@@ -146,8 +162,8 @@ std::vector<Case> CpuCases(int64_t cache_bytes, Extent extent) {
     cases.push_back({.kind = row.kind,
                      .requests = row.requests,
                      .context_tokens = row.context_tokens,
-                     .query_heads = kQueryHeads,
-                     .kv_heads = kKvHeads,
+                     .query_heads = row.query_heads,
+                     .kv_heads = row.kv_heads,
                      .head_size = kHeadSize});
   }
   if (extent == Extent::kFull) {

@@ -1,7 +1,9 @@
 #include "calibrate/refresh/commands.h"
 
 #include <cstdio>
+#include <filesystem>
 #include <fstream>
+#include <system_error>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
@@ -53,6 +55,14 @@ absl::Status WriteWhole(const std::string& path, const std::string& text) {
   return absl::NotFoundError(absl::StrCat(path, ": cannot be written"));
 }
 
+absl::Status MakeFolder(const std::string& path) {
+  std::error_code error;
+  std::filesystem::create_directories(path, error);
+  if (!error) return absl::OkStatus();
+  return absl::NotFoundError(
+      absl::StrCat(path, ": cannot be made: ", error.message()));
+}
+
 void PrintFits(const RefreshedProfile& refreshed) {
   for (const RefreshedFamily& family : refreshed.families) {
     std::printf("%-24s cases %3zu  loss %.4f  sigma %.3f  at prior: %s\n",
@@ -72,6 +82,7 @@ void PrintFits(const RefreshedProfile& refreshed) {
 absl::Status RunCalibration(const RunOptions& options) {
   RETURN_IF_ERROR(CheckOptions(options));
   ASSIGN_OR_RETURN(const model::ShippedData data, model::LoadShippedData());
+  RETURN_IF_ERROR(MakeFolder(options.directory));
   CpuBackend backend;
   CampaignOptions campaign;
   campaign.budget_seconds = options.budget_seconds;

@@ -32,6 +32,21 @@ int HeadSizeOf(const Record& record) {
   return 128;
 }
 
+// " at 4.1 to 4.2 GHz"; empty where no clock is known.
+std::string ClocksText(const Record& record) {
+  double low = 0;
+  double high = 0;
+  for (const CaseResult& result : record.results) {
+    if (result.outcome != Outcome::kMeasured || result.clock_hertz <= 0) {
+      continue;
+    }
+    low = low > 0 ? std::min(low, result.clock_hertz) : result.clock_hertz;
+    high = std::max(high, result.clock_hertz);
+  }
+  if (high <= 0) return "";
+  return absl::StrFormat(" at %.2f to %.2f GHz", low * 1e-9, high * 1e-9);
+}
+
 class Refresher {
  public:
   Refresher(const Record& record, model::Device device, model::Fabric fabric)
@@ -96,9 +111,10 @@ class Refresher {
     std::set<const MeasuredCase*> dropped;
     for (SuspectRow& suspect : SuspectRows(rows, profile)) {
       if (suspect.dropped) dropped.insert(suspect.row);
-      const Case& measured = record_.results[suspect.row->row].measured;
+      std::string id =
+          absl::StrCat(suspect.row->table, " ", suspect.row->shape);
       suspect.row = nullptr;
-      result_.named.push_back({CaseId(measured), std::move(suspect)});
+      result_.named.push_back({std::move(id), std::move(suspect)});
     }
     std::erase_if(
         rows, [&](const MeasuredCase* row) { return dropped.count(row) > 0; });
@@ -107,9 +123,9 @@ class Refresher {
 
   absl::Status Fit(const CpuPlan& plan) {
     ASSIGN_OR_RETURN(const model::HardwareProfile profile, Profile());
-    absl::StatusOr<FamilyFit> fitted = FitFamilies(
-        Sieve(plan.kind, profile), profile, profile.stacks().front(), plan.plan,
-        {.evaluations = 400, .draws = 0});
+    absl::StatusOr<FamilyFit> fitted =
+        FitFamilies(Sieve(plan.kind, profile), profile,
+                    profile.stacks().front(), plan.plan, {.evaluations = 400});
     if (!fitted.ok()) return Explained(fitted.status(), plan);
     FamilyFit& fit = *fitted;
     for (FitSlot& slot : fit.slots) {
@@ -142,8 +158,9 @@ class Refresher {
     facts.tier = model::Tier::kCalibrated;
     facts.provenance = {
         ProvenanceKind::kFitted,
-        absl::StrFormat("%s on %s: %d cases, mean loss %.4f",
-                        record_.device.software, record_.device.name, fit.rows,
+        absl::StrFormat("%s on %s (id %s)%s: %d cases, mean loss %.4f",
+                        record_.device.software, record_.device.name,
+                        record_.device.id_hash, ClocksText(record_), fit.rows,
                         fit.result.mean_loss),
         record_.date};
     const std::string prefix = absl::StrCat(facts.id, ".");
@@ -152,6 +169,11 @@ class Refresher {
       facts.parameter_provenance[weak.substr(prefix.size())] = {
           ProvenanceKind::kAssumed,
           "prior of the fit; the cases do not tell otherwise", ""};
+    }
+    for (const auto& [name, interval] : fit.intervals) {
+      if (absl::StartsWith(name, prefix)) {
+        facts.parameter_intervals[name.substr(prefix.size())] = interval;
+      }
     }
   }
 
@@ -170,6 +192,43 @@ std::string OneLine(std::string text) {
   return text;
 }
 
+// What is left of a burst's rate after seconds of it.
+std::string SustainedText(const Record& record) {
+  std::string text;
+  for (const CaseResult& result : record.results) {
+    Case burst = result.measured;
+    burst.sustained = false;
+    const CaseResult* const other = record.Find(burst);
+    if (!result.measured.sustained || result.outcome != Outcome::kMeasured ||
+        other == nullptr || other->outcome != Outcome::kMeasured) {
+      continue;
+    }
+    absl::StrAppendFormat(&text, "# Sustained: %s runs at %.3f of its burst\n",
+                          CaseId(burst),
+                          other->seconds.median / result.seconds.median);
+  }
+  return text;
+}
+
+// What was measured, and what became of the rest.
+std::string SamplesText(const Record& record) {
+  size_t kept = 0;
+  size_t rejected = 0;
+  std::string text;
+  for (const CaseResult& result : record.results) {
+    kept += result.seconds.count;
+    rejected += result.rejected;
+    if (result.outcome == Outcome::kMeasured) continue;
+    absl::StrAppend(&text, "# ", OutcomeName(result.outcome), ": ",
+                    CaseId(result.measured), ": ", OneLine(result.reason),
+                    "\n");
+  }
+  const std::string head =
+      absl::StrFormat("# Samples: %d kept, %d set aside as disturbed;%s\n", kept,
+                      rejected, ClocksText(record));
+  return absl::StrCat(head, SustainedText(record), text);
+}
+
 std::string HeadText(const RefreshedProfile& refreshed, const Record& record) {
   const DeviceIdentity& device = record.device;
   std::string text = absl::StrFormat(
@@ -183,6 +242,7 @@ std::string HeadText(const RefreshedProfile& refreshed, const Record& record) {
   for (const auto& [key, value] : device.notes) {
     absl::StrAppend(&text, "# ", key, ": ", OneLine(value), "\n");
   }
+  absl::StrAppend(&text, SamplesText(record));
   for (const RefreshedFamily& family : refreshed.families) {
     absl::StrAppendFormat(
         &text, "# %s: %d cases, mean loss %.4f, residuals +-%.1f %%",

@@ -91,7 +91,6 @@ class PulseTaker {
       }
       *seconds[i] = Median(std::move(samples));
     }
-    if(getenv("PR")) fprintf(stderr,"pulse product %.1f us arithmetic %.2f us\n",pulse.product*1e6,pulse.arithmetic*1e6);
     return pulse;
   }
 
@@ -171,12 +170,14 @@ ProofRow Predict(const ProofCase& proved,
 }
 
 // Of a campaign in which more than this share of the cases had no result
-// because of others.
+// because of others: what was disturbed, or what time was left for.
 std::string NoiseOf(const Record& record, double most) {
   size_t noisy = 0;
   const CaseResult* last = nullptr;
   for (const CaseResult& result : record.results) {
-    if (result.outcome != Outcome::kNoisy) continue;
+    if (result.outcome == Outcome::kMeasured) continue;
+    // Wrong results are no noise.
+    if (result.outcome == Outcome::kFailed) return "";
     ++noisy;
     last = &result;
   }
@@ -185,8 +186,8 @@ std::string NoiseOf(const Record& record, double most) {
     return "";
   }
   return absl::StrCat(noisy, " of ", record.results.size(),
-                      " cases were noisy, the last ", CaseId(last->measured),
-                      ": ", last->reason);
+                      " cases gave no result, the last ",
+                      CaseId(last->measured), ": ", last->reason);
 }
 
 bool IsWithin(const ProofRow& row) {

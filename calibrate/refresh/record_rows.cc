@@ -54,15 +54,14 @@ model::Op OpOf(const Case& measured) {
 
 std::vector<MeasuredCase> RowsOf(const Record& record, CaseKind kind) {
   std::vector<MeasuredCase> rows;
-  for (size_t i = 0; i < record.results.size(); ++i) {
-    const CaseResult& result = record.results[i];
+  for (const CaseResult& result : record.results) {
     if (result.outcome != Outcome::kMeasured || result.measured.sustained ||
         result.measured.kind != kind) {
       continue;
     }
     MeasuredCase row;
     row.table = std::string(CaseKindName(kind));
-    row.row = i;
+    row.row = kNoRow;
     row.device = record.device.name;
     row.framework = record.device.software;
     row.source = absl::StrCat("record of ", record.date);
