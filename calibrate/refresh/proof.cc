@@ -169,6 +169,13 @@ ProofRow Predict(const ProofCase& proved,
   return row;
 }
 
+bool HasFailure(const Record& record) {
+  return std::any_of(record.results.begin(), record.results.end(),
+                     [](const CaseResult& result) {
+                       return result.outcome == Outcome::kFailed;
+                     });
+}
+
 // Of a campaign in which more than this share of the cases had no result
 // because of others: what was disturbed, or what time was left for.
 std::string NoiseOf(const Record& record, double most) {
@@ -176,8 +183,6 @@ std::string NoiseOf(const Record& record, double most) {
   const CaseResult* last = nullptr;
   for (const CaseResult& result : record.results) {
     if (result.outcome == Outcome::kMeasured) continue;
-    // Wrong results are no noise.
-    if (result.outcome == Outcome::kFailed) return "";
     ++noisy;
     last = &result;
   }
@@ -232,9 +237,12 @@ class Prover {
     ASSIGN_OR_RETURN(const Record record, Calibrate(std::move(options)));
     absl::StatusOr<RefreshedProfile> profile = FitProfile(record, fabrics);
     if (!profile.ok()) {
-      // Without a result of what others disturbed there is no fit.
-      proof_.noise = NoiseOf(record, /*most=*/0);
-      if (proof_.noise.empty()) return profile.status();
+      // Without a result of what others disturbed there is no fit, nor with
+      // one that the gates do not believe. Wrong results are no noise.
+      if (HasFailure(record)) return profile.status();
+      proof_.noise = std::string(profile.status().message());
+      const std::string noise = NoiseOf(record, /*most=*/0);
+      if (!noise.empty()) absl::StrAppend(&proof_.noise, "; ", noise);
       return std::move(proof_);
     }
     proof_.profile = *std::move(profile);
