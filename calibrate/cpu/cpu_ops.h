@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 #include "calibrate/cpu/loops.h"
@@ -28,7 +29,8 @@ struct AttentionSizes {
 
 class CpuOps {
  public:
-  CpuOps(const Loops& loops, OpenBlas blas) : loops_(loops), blas_(blas) {}
+  CpuOps(const Loops& loops, OpenBlas blas)
+      : loops_(loops), blas_(std::move(blas)) {}
 
   const Loops& loops() const { return loops_; }
   const OpenBlas& blas() const { return blas_; }

@@ -5,7 +5,8 @@
 #include "calibrate/cpu/loops.h"
 
 namespace mansard::calibrate {
-namespace {
+// Every source that includes this is one of an instruction set.
+namespace {  // NOLINT(google-build-namespaces)
 
 // Unaligned loads: `aligned` is that of an element.
 typedef float Vector __attribute__((vector_size(MANSARD_VECTOR_BYTES)));

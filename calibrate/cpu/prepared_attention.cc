@@ -39,8 +39,8 @@ std::vector<double> AttentionRow(const float* query, const float* keys,
 absl::Status CheckRow(absl::string_view place, const float* output,
                       const std::vector<double>& reference) {
   for (size_t j = 0; j < reference.size(); ++j) {
-    const absl::Status status = ExpectNear(absl::StrCat(place, ", element ", j),
-                                           output[j], reference[j], 10);
+    absl::Status status = ExpectNear(absl::StrCat(place, ", element ", j),
+                                     output[j], reference[j], 10);
     if (!status.ok()) return status;
   }
   return absl::OkStatus();
@@ -71,7 +71,7 @@ CpuWork PrefillWork(const AttentionSizes& sizes, CpuOps& ops) {
           qkv->data() + request * sizes.context_tokens * sizes.qkv_width();
       const float* const keys =
           first + (sizes.query_heads + kv) * sizes.head_size;
-      const absl::Status status = CheckRow(
+      absl::Status status = CheckRow(
           absl::StrCat("token ", token, ", head ", head),
           output->data() +
               (request * sizes.context_tokens + token) * sizes.output_width() +
@@ -108,7 +108,7 @@ CpuWork DecodeWork(const AttentionSizes& sizes, CpuOps& ops, ColdPool& pool) {
       const int64_t kv = head / (sizes.query_heads / sizes.kv_heads);
       const int64_t plane = (request * sizes.kv_heads + kv) *
                             sizes.context_tokens * sizes.head_size;
-      const absl::Status status = CheckRow(
+      absl::Status status = CheckRow(
           absl::StrCat("request ", request, ", head ", head),
           output->data() + request * sizes.output_width() +
               head * sizes.head_size,

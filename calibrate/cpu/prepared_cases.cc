@@ -25,7 +25,7 @@ absl::Status CheckStream(const Case& measured, const Floats& a, const Floats& b,
         static_cast<size_t>(randoms.Below(static_cast<int64_t>(a.size())));
     const double reference =
         measured.kind == CaseKind::kCopy ? a[at] : a[at] + 3.0 * b[at];
-    const absl::Status status =
+    absl::Status status =
         ExpectNear(absl::StrCat("element ", at), c[at], reference, 4);
     if (!status.ok()) return status;
   }
@@ -133,7 +133,7 @@ CpuWork GemmWork(const Case& measured, CpuOps& ops, ColdPool& pool) {
         sum += product;
         size += std::abs(product);
       }
-      const absl::Status status =
+      absl::Status status =
           ExpectNear(absl::StrCat("row ", row, ", column ", column),
                      (*y)[static_cast<size_t>(row * n + column)], sum, size);
       if (!status.ok()) return status;
@@ -182,7 +182,7 @@ absl::Status CheckElementwise(const Case& measured,
   for (int i = 0; i < kChecked; ++i) {
     const int64_t row = randoms.Below(rows);
     const int64_t column = randoms.Below(columns);
-    const absl::Status status =
+    absl::Status status =
         ExpectNear(absl::StrCat("row ", row, ", column ", column),
                    buffers.y[row * columns + column],
                    ElementwiseReference(measured.kind, from.data(), weight,

@@ -157,7 +157,7 @@ class Search {
     Matrix bound = left;
     std::vector<bool> fixed(size);
     for (size_t round = 0; round <= size; ++round) {
-      const Vector step = Matrix(bound).Solve(right);
+      Vector step = Matrix(bound).Solve(right);
       bool moved = false;
       for (size_t i = 0; i < size; ++i) {
         const double within = Within(i, step[i]);

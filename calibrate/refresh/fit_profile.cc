@@ -224,8 +224,8 @@ std::string SamplesText(const Record& record) {
                     "\n");
   }
   const std::string head =
-      absl::StrFormat("# Samples: %d kept, %d set aside as disturbed;%s\n", kept,
-                      rejected, ClocksText(record));
+      absl::StrFormat("# Samples: %d kept, %d set aside as disturbed;%s\n",
+                      kept, rejected, ClocksText(record));
   return absl::StrCat(head, SustainedText(record), text);
 }
 
