@@ -19,9 +19,9 @@ constexpr int kTries = 3;
 constexpr size_t kLeastRuns = 5;
 constexpr size_t kMostRuns = 60;
 constexpr double kLayerSeconds = 0.3;  // Of runs of one layer, once enough.
-constexpr int kLayerTries = 3;
+constexpr int kLayerTries = 5;
 // A rate may move by this much between two looks.
-constexpr double kSteady = 0.10;
+constexpr double kSteady = 0.08;
 constexpr int kPulseRuns = 21;
 constexpr size_t kCasesPerPulse = 6;
 constexpr double kMostDisturbed = 0.5;  // Of the runs of a layer.
@@ -80,16 +80,13 @@ class PulseTaker {
     return taker;
   }
 
+  // One run of each.
   absl::StatusOr<Pulse> Take() {
     Pulse pulse;
     double* const seconds[] = {&pulse.product, &pulse.arithmetic};
     for (size_t i = 0; i < cases_.size(); ++i) {
-      std::vector<double> samples;
-      for (int run = 0; run < kPulseRuns; ++run) {
-        ASSIGN_OR_RETURN(const Sample sample, cases_[i]->Run());
-        samples.push_back(sample.seconds);
-      }
-      *seconds[i] = Median(std::move(samples));
+      ASSIGN_OR_RETURN(const Sample sample, cases_[i]->Run());
+      *seconds[i] = sample.seconds;
     }
     return pulse;
   }
@@ -122,40 +119,52 @@ Pulse MedianOf(const std::vector<Pulse>& pulses) {
   return median;
 }
 
-// Not empty: why it is noise.
-std::string TimeLayer(CpuLayer& layer, CpuBackend& backend, ProofRow& row) {
-  std::vector<std::vector<double>> by_op(row.ops.size());
+// Runs of a layer, and what the machine gave between them.
+struct LayerRuns {
+  std::vector<std::vector<double>> by_op;
   std::vector<double> layers;
+  std::vector<Pulse> pulses;
   size_t disturbed = 0;
-  layer.Run();
+};
+
+absl::StatusOr<LayerRuns> RunLayer(CpuLayer& layer, CpuBackend& backend,
+                                   PulseTaker& pulses) {
+  LayerRuns runs;
+  runs.by_op.resize(layer.Run().size());
   const double start = backend.Now();
-  while (
-      layers.size() + disturbed < kMostRuns &&
-      (layers.size() < kLeastRuns || backend.Now() - start < kLayerSeconds)) {
+  while (runs.layers.size() + runs.disturbed < kMostRuns &&
+         (runs.layers.size() < kLeastRuns ||
+          backend.Now() - start < kLayerSeconds)) {
     DisturbanceWatch watch;
     const std::vector<double> seconds = layer.Run();
     if (!watch.Check().empty()) {
-      ++disturbed;
+      ++runs.disturbed;
       continue;
     }
     double sum = 0;
     for (size_t i = 0; i < seconds.size(); ++i) {
-      by_op[i].push_back(seconds[i]);
+      runs.by_op[i].push_back(seconds[i]);
       sum += seconds[i];
     }
-    layers.push_back(sum);
+    runs.layers.push_back(sum);
+    ASSIGN_OR_RETURN(const Pulse pulse, pulses.Take());
+    runs.pulses.push_back(pulse);
   }
-  const double runs = static_cast<double>(layers.size() + disturbed);
-  if (layers.size() < kLeastRuns ||
-      static_cast<double>(disturbed) > kMostDisturbed * runs) {
+  return runs;
+}
+
+// Not empty: why the runs tell nothing of a machine that usually gives
+// `usual`.
+std::string NoiseOf(const LayerRuns& runs, const Pulse& usual) {
+  const double all = static_cast<double>(runs.layers.size() + runs.disturbed);
+  if (runs.layers.size() < kLeastRuns ||
+      static_cast<double>(runs.disturbed) > kMostDisturbed * all) {
     return absl::StrFormat("%d of %.0f runs of a layer were preempted",
-                           disturbed, runs);
+                           runs.disturbed, all);
   }
-  for (size_t i = 0; i < by_op.size(); ++i) {
-    row.ops[i].measured_seconds = Median(std::move(by_op[i]));
-  }
-  row.measured_seconds = Median(std::move(layers));
-  return "";
+  std::string changes = Changes(usual, MedianOf(runs.pulses));
+  if (!changes.empty()) absl::StrAppend(&changes, " since the cases ran");
+  return changes;
 }
 
 ProofRow Predict(const ProofCase& proved,
@@ -259,21 +268,25 @@ class Prover {
   absl::StatusOr<Record> Calibrate(CampaignOptions options) {
     std::vector<Pulse> taken;
     absl::Status status;
-    const auto take = [&] {
-      absl::StatusOr<Pulse> pulse = pulses_.Take();
-      status.Update(pulse.status());
-      if (pulse.ok()) taken.push_back(*pulse);
+    const auto look = [&] {
+      std::vector<Pulse> pulses;
+      for (int run = 0; run < kPulseRuns && status.ok(); ++run) {
+        const absl::StatusOr<Pulse> pulse = pulses_.Take();
+        status.Update(pulse.status());
+        if (pulse.ok()) pulses.push_back(*pulse);
+      }
+      if (status.ok()) taken.push_back(MedianOf(pulses));
     };
     options.progress = [&, shown = options.progress](const Standing& standing) {
       if (shown != nullptr) shown(standing);
-      if (standing.done % kCasesPerPulse == 0) take();
+      if (standing.done % kCasesPerPulse == 0) look();
     };
     ASSIGN_OR_RETURN(
         Record record,
         RunCampaign(backend_,
                     CpuCases(backend_.machine().cache_bytes, Extent::kQuick),
                     options));
-    take();
+    look();
     RETURN_IF_ERROR(status);
     usual_ = MedianOf(taken);
     size_t other = 0;
@@ -295,24 +308,22 @@ class Prover {
   absl::Status Prove(const ProofCase& proved) {
     CpuLayer layer(proved.shape, proved.pass, ops_, backend_.pool());
     for (int attempt = 0; attempt < kLayerTries; ++attempt) {
-      ProofRow row = Predict(proved, *proof_.profile.profile);
-      ASSIGN_OR_RETURN(const Pulse before, pulses_.Take());
-      proof_.noise = TimeLayer(layer, backend_, row);
+      ASSIGN_OR_RETURN(LayerRuns runs, RunLayer(layer, backend_, pulses_));
       if (!std::isfinite(layer.OutputMagnitude())) {
         return absl::DataLossError("a layer's output is not finite");
       }
-      ASSIGN_OR_RETURN(const Pulse after, pulses_.Take());
-      for (const Pulse& pulse : {before, after}) {
-        if (!proof_.noise.empty()) continue;
-        proof_.noise = Changes(usual_, pulse);
-        if (proof_.noise.empty()) continue;
-        absl::StrAppend(&proof_.noise, " since the cases ran, beside ",
-                        PassText(proved));
+      proof_.noise = NoiseOf(runs, usual_);
+      if (!proof_.noise.empty()) {
+        absl::StrAppend(&proof_.noise, ", beside ", PassText(proved));
+        continue;
       }
-      if (proof_.noise.empty()) {
-        proof_.rows.push_back(std::move(row));
-        break;
+      ProofRow row = Predict(proved, *proof_.profile.profile);
+      for (size_t i = 0; i < row.ops.size(); ++i) {
+        row.ops[i].measured_seconds = Median(std::move(runs.by_op[i]));
       }
+      row.measured_seconds = Median(std::move(runs.layers));
+      proof_.rows.push_back(std::move(row));
+      break;
     }
     return absl::OkStatus();
   }

@@ -51,10 +51,11 @@ struct Proof {
   bool Holds() const;
 };
 
-// One try: quick cases, fit, every layer. Between them it looks at what memory,
-// products and arithmetic give; a layer beside which that is not what it was
-// when the cases ran is run again, and noise in the end. Error: a fit's, or the
-// backend cannot run what it needs (OpenBLAS is not there).
+// One try: quick cases, fit, every layer. Between cases and between the runs of
+// a layer it looks at what products and arithmetic give; a layer beside which
+// that is not what it was when the cases ran is run again, and noise in the
+// end. Error: a fit's, or the backend cannot run what it needs (OpenBLAS is not
+// there).
 absl::StatusOr<Proof> RunProof(CpuBackend& backend,
                                const model::FabricMap& fabrics,
                                const CampaignOptions& options);
