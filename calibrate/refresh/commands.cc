@@ -108,12 +108,13 @@ absl::Status RunProofCommand() {
   CpuBackend backend;
   std::printf("%s: %s\n", backend.identity().name.c_str(),
               backend.identity().software.c_str());
-  CampaignOptions campaign;
-  campaign.budget_seconds = 60;
-  campaign.date = Today();
-  campaign.progress = &ShowProgress;
+  ProofOptions options;
+  options.cases.budget_seconds = 45;
+  options.cases.date = Today();
+  options.cases.progress = &ShowProgress;
+  options.seconds = 90;
   ASSIGN_OR_RETURN(const Proof proof, RetryProof([&] {
-                     return RunProof(backend, data.fabrics, campaign);
+                     return RunProof(backend, data.fabrics, options);
                    }));
   PrintFits(proof.profile);
   std::fputs(ProofText(proof, /*with_ops=*/true).c_str(), stdout);

@@ -19,6 +19,7 @@ constexpr int kTries = 3;
 constexpr size_t kLeastRuns = 5;
 constexpr size_t kMostRuns = 60;
 constexpr double kLayerSeconds = 0.3;  // Of runs of one layer, once enough.
+constexpr double kMostLayerSeconds = 3;
 constexpr int kLayerTries = 5;
 // A rate may move by this much between two looks.
 constexpr double kSteady = 0.08;
@@ -132,9 +133,13 @@ absl::StatusOr<LayerRuns> RunLayer(CpuLayer& layer, CpuBackend& backend,
   LayerRuns runs;
   runs.by_op.resize(layer.Run().size());
   const double start = backend.Now();
-  while (runs.layers.size() + runs.disturbed < kMostRuns &&
-         (runs.layers.size() < kLeastRuns ||
-          backend.Now() - start < kLayerSeconds)) {
+  const auto wants_more = [&] {
+    const double seconds = backend.Now() - start;
+    return runs.layers.size() + runs.disturbed < kMostRuns &&
+           (seconds < kLayerSeconds ||
+            (runs.layers.size() < kLeastRuns && seconds < kMostLayerSeconds));
+  };
+  while (wants_more()) {
     DisturbanceWatch watch;
     const std::vector<double> seconds = layer.Run();
     if (!watch.Check().empty()) {
@@ -238,8 +243,11 @@ namespace {
 
 class Prover {
  public:
-  Prover(CpuBackend& backend, CpuOps& ops, PulseTaker pulses)
-      : backend_(backend), ops_(ops), pulses_(std::move(pulses)) {}
+  Prover(CpuBackend& backend, CpuOps& ops, PulseTaker pulses, double deadline)
+      : backend_(backend),
+        ops_(ops),
+        pulses_(std::move(pulses)),
+        deadline_(deadline) {}
 
   absl::StatusOr<Proof> Run(const model::FabricMap& fabrics,
                             CampaignOptions options) {
@@ -308,6 +316,11 @@ class Prover {
   absl::Status Prove(const ProofCase& proved) {
     CpuLayer layer(proved.shape, proved.pass, ops_, backend_.pool());
     for (int attempt = 0; attempt < kLayerTries; ++attempt) {
+      if (backend_.Now() > deadline_) {
+        absl::StrAppend(&proof_.noise, attempt > 0 ? "; " : "",
+                        "time was up before ", PassText(proved));
+        return absl::OkStatus();
+      }
       ASSIGN_OR_RETURN(LayerRuns runs, RunLayer(layer, backend_, pulses_));
       if (!std::isfinite(layer.OutputMagnitude())) {
         return absl::DataLossError("a layer's output is not finite");
@@ -331,6 +344,7 @@ class Prover {
   CpuBackend& backend_;
   CpuOps& ops_;
   PulseTaker pulses_;
+  const double deadline_;
   Pulse usual_;
   Proof proof_;
 };
@@ -352,10 +366,12 @@ bool AreOffAlike(const Proof& one, const Proof& other) {
 
 absl::StatusOr<Proof> RunProof(CpuBackend& backend,
                                const model::FabricMap& fabrics,
-                               const CampaignOptions& options) {
+                               const ProofOptions& options) {
+  const double deadline = backend.Now() + options.seconds;
   ASSIGN_OR_RETURN(CpuOps* const ops, backend.ops());
   ASSIGN_OR_RETURN(PulseTaker pulses, PulseTaker::Create(backend));
-  return Prover(backend, *ops, std::move(pulses)).Run(fabrics, options);
+  return Prover(backend, *ops, std::move(pulses), deadline)
+      .Run(fabrics, options.cases);
 }
 
 absl::StatusOr<Proof> RetryProof(const ProofTry& one) {

@@ -51,6 +51,11 @@ struct Proof {
   bool Holds() const;
 };
 
+struct ProofOptions {
+  CampaignOptions cases;
+  double seconds = 60;  // Of a try; beyond it is noise, too.
+};
+
 // One try: quick cases, fit, every layer. Between cases and between the runs of
 // a layer it looks at what products and arithmetic give; a layer beside which
 // that is not what it was when the cases ran is run again, and noise in the
@@ -58,7 +63,7 @@ struct Proof {
 // there).
 absl::StatusOr<Proof> RunProof(CpuBackend& backend,
                                const model::FabricMap& fabrics,
-                               const CampaignOptions& options);
+                               const ProofOptions& options);
 
 using ProofTry = std::function<absl::StatusOr<Proof>()>;
 
