@@ -1,5 +1,5 @@
-// mansard-calibrate: writes down what the devices at hand are, and fits
-// kernel families to measured tables.
+// mansard-calibrate: writes down what the devices at hand are, measures them,
+// and fits kernel families to measured tables.
 #include <cstdio>
 #include <string>
 #include <vector>
@@ -14,6 +14,7 @@
 #include "calibrate/device_record.h"
 #include "calibrate/fit/commands.h"
 #include "calibrate/gpu.h"
+#include "calibrate/refresh/commands.h"
 #include "calibrate/serving/commands.h"
 #include "model/base/status_macros.h"
 
@@ -24,7 +25,11 @@ ABSL_FLAG(std::vector<std::string>, measured, {},
           "fit: CSV tables of measured kernels, separated by "
           "commas; further ones may follow as arguments");
 ABSL_FLAG(std::string, out, "",
-          "fit: folder that the kernel stacks are written to");
+          "fit: folder that the kernel stacks are written to; run: folder of "
+          "the record and the profile");
+ABSL_FLAG(std::string, backend, "", "run: what is measured: cpu");
+ABSL_FLAG(absl::Duration, budget, absl::Minutes(10),
+          "run: how long measuring may take");
 ABSL_FLAG(std::string, hardware, "",
           "fit: only the stacks of this hardware profile");
 ABSL_FLAG(std::string, stack, "", "fit: only this stack");
@@ -75,10 +80,18 @@ int Run(const std::vector<char*>& arguments) {
                           {.hardware = absl::GetFlag(FLAGS_hardware),
                            .stack = absl::GetFlag(FLAGS_stack),
                            .plan = absl::GetFlag(FLAGS_plan)});
+  } else if (command == "run" && arguments.size() == 2) {
+    status = RunCalibration(
+        {.backend = absl::GetFlag(FLAGS_backend),
+         .directory = absl::GetFlag(FLAGS_out),
+         .budget_seconds = absl::ToDoubleSeconds(absl::GetFlag(FLAGS_budget))});
+  } else if (command == "prove" && arguments.size() == 2) {
+    status = RunProofCommand();
   } else {
     std::fprintf(stderr,
                  "usage: mansard-calibrate describe [--bandwidth] | fit "
-                 "--measured=CSV --out=DIR | served --measured=CSV\n");
+                 "--measured=CSV --out=DIR | served --measured=CSV | run "
+                 "--backend=cpu --out=DIR [--budget=10m] | prove\n");
     return kUsage;
   }
   if (!status.ok()) {
@@ -101,6 +114,12 @@ int main(int argc, char** argv) {
       "Fits kernel families to measured tables; writes the kernel stacks of "
       "each device; of served runs, those of engines as they serve.\n"
       "mansard-calibrate served --measured=CSV[,CSV...]\n"
-      "Prints how right such stacks are on runs that their fit did not see.");
+      "Prints how right such stacks are on runs that their fit did not see.\n"
+      "mansard-calibrate run --backend=cpu --out=DIR [--budget=10m]\n"
+      "Measures the host processor; writes the record of every sample and the "
+      "profile that follows from it. Goes on where a run was cut short.\n"
+      "mansard-calibrate prove\n"
+      "Measures the host processor, predicts a transformer layer, runs it and "
+      "compares.");
   return mansard::calibrate::Run(absl::ParseCommandLine(argc, argv));
 }

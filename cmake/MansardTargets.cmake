@@ -47,13 +47,14 @@ function(mansard_program target)
   install(TARGETS ${target} RUNTIME)
 endfunction()
 
-# mansard_test(<target> SOURCES ... LINK ... [LABELS ...]): one GoogleTest
-# binary a folder; every TEST is its own ctest entry.
+# mansard_test(<target> SOURCES ... LINK ... [LABELS ...] [ALONE]): one
+# GoogleTest binary a folder; every TEST is its own ctest entry. ALONE: no other
+# test runs beside its tests.
 function(mansard_test target)
   if(NOT MANSARD_BUILD_TESTS)
     return()
   endif()
-  cmake_parse_arguments(A "" "" "SOURCES;LINK;LABELS" ${ARGN})
+  cmake_parse_arguments(A "ALONE" "" "SOURCES;LINK;LABELS" ${ARGN})
   add_executable(${target} ${A_SOURCES})
   target_link_libraries(${target} PRIVATE mansard_options ${A_LINK}
                         GTest::gmock GTest::gtest_main)
@@ -62,5 +63,6 @@ function(mansard_test target)
     MANSARD_BINARY_DIR="${PROJECT_BINARY_DIR}")
   include(GoogleTest)
   gtest_discover_tests(${target} DISCOVERY_TIMEOUT 60
-                       PROPERTIES TIMEOUT 120 LABELS "${A_LABELS}")
+                       PROPERTIES TIMEOUT 120 RUN_SERIAL ${A_ALONE}
+                                  LABELS "${A_LABELS}")
 endfunction()

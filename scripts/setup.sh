@@ -40,6 +40,7 @@ readonly test_packages=(
   libclang-rt-14-dev
   libgmock-dev
   libgtest-dev
+  libopenblas0-pthread
   mold
   prometheus
   python3

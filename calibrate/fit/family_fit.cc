@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <cstdint>
 #include <set>
 #include <type_traits>
 #include <variant>
@@ -13,6 +12,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_split.h"
+#include "calibrate/fit/parameter_intervals.h"
 #include "model/base/status_macros.h"
 #include "model/base/violations.h"
 #include "model/hardware/family_parameters.h"
@@ -97,6 +97,12 @@ std::string SizesText(const MeasuredCase& measured) {
     if (absl::StrContains(column, "=")) absl::StrAppend(&sizes, column, " ");
   }
   return sizes;
+}
+
+std::vector<size_t> EveryRow(size_t rows) {
+  std::vector<size_t> all(rows);
+  for (size_t i = 0; i < rows; ++i) all[i] = i;
+  return all;
 }
 
 // One set of rows with their ops, priced on stacks that differ in the slots.
@@ -207,13 +213,46 @@ class Pricer {
                                 const std::vector<double>& start,
                                 FitOptions options) const {
     options.prior_weight = prior_weight_;
+    absl::Status status;
+    std::vector<FitParameter> parameters = Parameters();
+    for (size_t i = 0; i < start.size(); ++i) {
+      // Rounding may have left the bounds.
+      parameters[i].prior =
+          std::clamp(start[i], parameters[i].lower, parameters[i].upper);
+    }
+    absl::StatusOr<FitResult> result = FitMap(
+        parameters, MeasuredOf(chosen), PredictOf(chosen, status), options);
+    RETURN_IF_ERROR(status);
+    return result;
+  }
+
+  absl::StatusOr<std::vector<ParameterInterval>> Intervals(
+      const std::vector<size_t>& groups, const std::vector<double>& fitted,
+      IntervalOptions options) const {
+    options.prior_weight = prior_weight_;
+    const std::vector<size_t> all = EveryRow(size());
+    absl::Status status;
+    std::vector<ParameterInterval> intervals =
+        ParameterIntervals(Parameters(), MeasuredOf(all), groups,
+                           PredictOf(all, status), fitted, options);
+    RETURN_IF_ERROR(status);
+    return intervals;
+  }
+
+ private:
+  std::vector<double> MeasuredOf(const std::vector<size_t>& chosen) const {
     std::vector<double> measured;
     for (const size_t i : chosen) {
       measured.push_back(rows_[i].measured->measured.value());
     }
-    absl::Status status;
-    const Predict predict = [&](const std::vector<double>& values,
-                                std::vector<double>& predicted) {
+    return measured;
+  }
+
+  // `status` takes what a stack refuses.
+  Predict PredictOf(const std::vector<size_t>& chosen,
+                    absl::Status& status) const {
+    return [this, &chosen, &status](const std::vector<double>& values,
+                                    std::vector<double>& predicted) {
       const absl::StatusOr<KernelStack> stack = StackWith(SlotsWith(values));
       if (!stack.ok()) {
         status.Update(stack.status());
@@ -224,19 +263,8 @@ class Pricer {
         predicted[i] = TimeOf(rows_[chosen[i]], *stack).value();
       }
     };
-    std::vector<FitParameter> parameters = Parameters();
-    for (size_t i = 0; i < start.size(); ++i) {
-      // Rounding may have left the bounds.
-      parameters[i].prior =
-          std::clamp(start[i], parameters[i].lower, parameters[i].upper);
-    }
-    absl::StatusOr<FitResult> result =
-        FitMap(parameters, measured, predict, options);
-    RETURN_IF_ERROR(status);
-    return result;
   }
 
- private:
   const model::HardwareProfile& profile_;
   const KernelStack& base_;
   const FitPlan& plan_;
@@ -245,12 +273,6 @@ class Pricer {
   std::optional<KernelStack> stack_;
   std::vector<Row> rows_;
 };
-
-std::vector<size_t> EveryRow(size_t rows) {
-  std::vector<size_t> all(rows);
-  for (size_t i = 0; i < rows; ++i) all[i] = i;
-  return all;
-}
 
 // Rows that repeat shapes seem to tell more than they do. With fewer shapes for
 // each parameter, and as many rows of each, a fit may say more of its own rows
@@ -327,49 +349,77 @@ absl::StatusOr<double> AddCrossLoss(const Pricer& pricer, size_t parameters,
   return SpreadOf(std::move(crossed), options.coverage);
 }
 
-// A generator of our own: the standard's distributions differ by library.
-uint64_t Next(uint64_t& state) {
-  state += 0x9e3779b97f4a7c15u;
-  uint64_t z = state;
-  z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
-  z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
-  return z ^ (z >> 31);
+// Rows of one shape know of each other; what names no shape is its own.
+std::vector<size_t> GroupsOf(const Pricer& pricer) {
+  std::map<std::string, size_t> shapes;
+  std::vector<size_t> groups;
+  for (size_t i = 0; i < pricer.size(); ++i) {
+    std::string shape = SizesText(*pricer.rows()[i].measured);
+    if (shape.empty()) shape = absl::StrCat("row ", i);
+    groups.push_back(
+        shapes.emplace(std::move(shape), shapes.size()).first->second);
+  }
+  return groups;
 }
 
-// A resample counts at most this many rows: the interval of fewer rows is
-// wider, and an honest upper bound.
-constexpr size_t kResampleRows = 160;
-
-absl::Status AddIntervals(const Pricer& pricer, int resamples, FamilyFit& fit) {
-  std::vector<std::vector<double>> values(fit.result.values.size());
-  uint64_t state = 1;
-  for (int r = 0; r < resamples; ++r) {
-    std::vector<size_t> chosen;
-    const size_t count = std::min(pricer.size(), kResampleRows);
-    for (size_t i = 0; i < count; ++i) {
-      chosen.push_back(static_cast<size_t>(Next(state) % pricer.size()));
-    }
-    ASSIGN_OR_RETURN(
-        const FitResult result,
-        pricer.Fit(chosen, fit.result.values, {.evaluations = 60}));
-    for (size_t i = 0; i < values.size(); ++i) {
-      values[i].push_back(result.values[i]);
-    }
-  }
+absl::Status AddIntervals(const Pricer& pricer, const FamilyFitOptions& options,
+                          FamilyFit& fit) {
   const std::vector<FitParameter> parameters = pricer.Parameters();
-  for (size_t i = 0; i < values.size(); ++i) {
-    std::sort(values[i].begin(), values[i].end());
-    const size_t last = values[i].size() - 1;
-    fit.intervals[parameters[i].name] = {Rounded(values[i][last / 10]),
-                                         Rounded(values[i][last - last / 10])};
+  ASSIGN_OR_RETURN(const std::vector<ParameterInterval> intervals,
+                   pricer.Intervals(GroupsOf(pricer), fit.result.values,
+                                    {.draws = options.draws}));
+  for (size_t i = 0; i < parameters.size(); ++i) {
+    fit.intervals[parameters[i].name] = {Rounded(intervals[i].first),
+                                         Rounded(intervals[i].second)};
   }
   return absl::OkStatus();
 }
 
 }  // namespace
 
+namespace {
+
+// Where a binding of a general op kind stands; false: the slot names another.
+bool PlaceGeneral(const FitSlot& slot, KernelStackSpec& stack) {
+  if (const auto* gemm = std::get_if<model::GemmFamily>(&slot.prior)) {
+    if (slot.op_kind != "gemm") return false;
+    // In place of one with its id.
+    const auto known = std::find_if(
+        stack.gemm.begin(), stack.gemm.end(),
+        [&](const auto& one) { return one.facts.id == gemm->facts.id; });
+    const int index = static_cast<int>(known - stack.gemm.begin());
+    if (known == stack.gemm.end()) {
+      stack.gemm.push_back(*gemm);
+    } else {
+      *known = *gemm;
+    }
+    for (const Format format : model::AllFormats()) {
+      if (slot.precision.empty() ||
+          slot.precision == model::TraitsOf(format).name) {
+        stack.gemm_by_format[static_cast<size_t>(format)] = index;
+      }
+    }
+    return true;
+  }
+  const auto set = [&](const char* op_kind, auto& place) {
+    using Family = std::remove_reference_t<decltype(place)>;
+    const auto* family = std::get_if<Family>(&slot.prior);
+    if (family == nullptr || slot.op_kind != op_kind ||
+        !slot.precision.empty()) {
+      return false;
+    }
+    place = *family;
+    return true;
+  };
+  return set("attention_decode", stack.attention_decode) ||
+         set("attention_prefill", stack.attention_prefill) ||
+         set("elementwise", stack.elementwise);
+}
+
+}  // namespace
+
 absl::Status Place(const FitSlot& slot, KernelStackSpec& stack) {
-  bool placed = false;
+  bool placed = PlaceGeneral(slot, stack);
   model::VisitFine([&](const auto& table) {
     using Table = std::remove_reference_t<decltype(stack.fine.*table.member)>;
     const auto* family = std::get_if<typename Table::Family>(&slot.prior);
@@ -430,8 +480,8 @@ absl::StatusOr<FamilyFit> FitFamilies(
   ASSIGN_OR_RETURN(const double spread,
                    AddCrossLoss(pricer, parameters.size(), options, fit));
   fit.sigma = Rounded(std::clamp(spread, 0.01, 1.0));
-  if (options.resamples > 0) {
-    RETURN_IF_ERROR(AddIntervals(pricer, options.resamples, fit));
+  if (options.draws > 0) {
+    RETURN_IF_ERROR(AddIntervals(pricer, options, fit));
   }
   fit.slots = pricer.SlotsWith(fit.result.values);
   for (FitSlot& slot : fit.slots) FactsOf(slot.prior).sigma = fit.sigma;

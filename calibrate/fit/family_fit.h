@@ -60,7 +60,8 @@ struct FamilyFit {
   FitResult result;
   // Parameters left at their priors, as "family.parameter".
   std::vector<std::string> weak;
-  // p10 and p90 of the values that resampled rows give, by such names.
+  // p10 and p90 of what rows and priors leave open, by such names; see
+  // parameter_intervals.h.
   std::map<std::string, std::pair<double, double>> intervals;
   size_t rows = 0;
   // Where rows repeat few shapes: the mean loss on those that a fit did not
@@ -73,12 +74,13 @@ struct FamilyFitOptions {
   size_t max_rows = 512;  // Spread evenly over the list.
   int evaluations = 700;
   double prior_weight = 1;  // As FitOptions.
-  int resamples = 12;       // 0: no intervals.
+  int draws = 19;           // Of the intervals; 0: none.
   double coverage = 0.83;   // Of rows not seen, between p10 and p90.
 };
 
-// Puts a family where a binding of `slot` would. Error: no family of its
-// formula stands there.
+// Puts a family where a binding of `slot` would; of a general op kind "gemm",
+// "attention_decode", "attention_prefill" or "elementwise" too. Error: no
+// family of its formula stands there.
 absl::Status Place(const FitSlot& slot, model::KernelStackSpec& stack);
 
 // `base` serves all that the slots do not. Error: of FitMap; no row has ops on

@@ -42,7 +42,7 @@ TEST(FamilyFit, FindsTheFamilyAndTheSizesOfItsRows) {
   std::vector<const MeasuredCase*> cases;
   for (const MeasuredCase& row : rows) cases.push_back(&row);
   const auto fit = FitFamilies(cases, *profile, profile->stacks().front(),
-                               NormPlan(), {.resamples = 0});
+                               NormPlan(), {.draws = 0});
   ASSERT_TRUE(fit.ok()) << fit.status().message();
   const model::KernelFamily& family = fit->slots.front().prior;
   EXPECT_NEAR(*ParameterOf(family, "hbm_fraction_ratio"), .5, .03);

@@ -167,7 +167,7 @@ absl::StatusOr<FamilyFit> FitBest(const Task& task,
                                    {.max_rows = 256,
                                     .evaluations = 250,
                                     .prior_weight = weight,
-                                    .resamples = 0}));
+                                    .draws = 0}));
       few = fit.cross_loss.has_value();
       double loss = fit.cross_loss.value_or(fit.result.mean_loss);
       if (few && fit.result.mean_loss > kMaxLoss) loss += kServesNothing;

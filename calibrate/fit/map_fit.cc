@@ -11,18 +11,10 @@
 namespace mansard::calibrate {
 namespace {
 
-constexpr double kHuberKnee = 0.03;
-constexpr double kPriorWeight = 0.02;
 constexpr double kLogTolerance = 1e-4;
 constexpr double kFirstStep = 0.15;  // Of a logarithm.
 // Of the normal distribution: ten percent lie above 1.2816 sigma.
 constexpr double kTenPercentPoint = 1.2815515655446004;
-
-double Huber(double residual) {
-  const double size = std::abs(residual);
-  return size <= kHuberKnee ? residual * residual / (2 * kHuberKnee)
-                            : size - kHuberKnee / 2;
-}
 
 absl::Status Check(const std::vector<FitParameter>& parameters,
                    const std::vector<double>& measured, bool few_rows) {
@@ -75,7 +67,7 @@ class Fit {
     predict_(values, predicted_);
     double sum = 0;
     for (size_t row = 0; row < measured_.size(); ++row) {
-      sum += Huber(std::log(measured_[row] / predicted_[row]));
+      sum += HuberLoss(std::log(measured_[row] / predicted_[row]));
     }
     return sum / static_cast<double>(measured_.size());
   }
@@ -199,9 +191,15 @@ absl::StatusOr<FitResult> FitMap(const std::vector<FitParameter>& parameters,
   return result;
 }
 
+double HuberLoss(double residual) {
+  const double size = std::abs(residual);
+  return size <= kHuberKnee ? residual * residual / (2 * kHuberKnee)
+                            : size - kHuberKnee / 2;
+}
+
 double MeanLoss(const std::vector<double>& residuals) {
   double sum = 0;
-  for (const double residual : residuals) sum += Huber(residual);
+  for (const double residual : residuals) sum += HuberLoss(residual);
   return sum / static_cast<double>(std::max<size_t>(1, residuals.size()));
 }
 

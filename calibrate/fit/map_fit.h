@@ -41,11 +41,18 @@ struct FitResult {
   int evaluations = 0;
 };
 
+// Below it a residual counts by its square, above by its size.
+inline constexpr double kHuberKnee = 0.03;
+inline constexpr double kPriorWeight = 0.02;
+
+// Of one residual.
+double HuberLoss(double residual);
+
 // Minimises mean(Huber(ln(measured / predicted))) +
 // sum(((ln value - ln prior) / log_sigma)^2) / (2 rows) * kPriorWeight, times
-// the options', by subplex. Huber's knee is at 3 %, so that single rows that
-// ran off do not count by their square. Error: no rows, as many parameters as
-// rows, or bounds that do not hold the prior.
+// the options', by subplex. With the knee of Huber's loss at 3 % single rows
+// that ran off do not count by their square. Error: no rows, as many parameters
+// as rows, or bounds that do not hold the prior.
 absl::StatusOr<FitResult> FitMap(const std::vector<FitParameter>& parameters,
                                  const std::vector<double>& measured,
                                  const Predict& predict,

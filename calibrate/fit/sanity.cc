@@ -75,9 +75,11 @@ bool IsClearlySlower(const MeasuredCase& one, const MeasuredCase& other,
 }
 
 std::string Against(const MeasuredCase& one, const MeasuredCase& other) {
-  return absl::StrFormat("%.2f x the time of line %d, %s %s",
-                         one.measured / other.measured, LineOf(other),
-                         other.slice, other.shape);
+  const std::string line =
+      other.row == kNoRow ? "" : absl::StrCat("line ", LineOf(other), ", ");
+  return absl::StrFormat("%.2f x the time of %s%s %s",
+                         one.measured / other.measured, line, other.slice,
+                         other.shape);
 }
 
 void AddImplied(const RowWork& work, const model::Device& device,

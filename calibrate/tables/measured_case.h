@@ -23,9 +23,13 @@ enum class Side { kFitted, kHeldOut };
 // By a hash of the shape columns alone, in the table's order.
 Side SideOf(const std::vector<int64_t>& shape);
 
+// Of what stands in no table.
+inline constexpr size_t kNoRow = SIZE_MAX;
+
 struct MeasuredCase {
   std::string table;  // "gemm"; see tables.h.
-  size_t row = 0;     // In the file, from 0, its header not counted.
+  // In the file, from 0, its header not counted; kNoRow: not from a file.
+  size_t row = 0;
   std::string device;
   std::string framework;
   std::string version;

@@ -182,6 +182,9 @@ struct Formula<GemmFamily> {
                                                   Range::kPositive),
       family_internal::Required<&F::tile_columns, F>("tile_columns",
                                                      Range::kPositive),
+      family_internal::Optional<&F::copied_weights, F>("copied_weights_ratio",
+                                                       Range::kShare),
+      family_internal::Optional<&F::whole_rows, F>("whole_rows", Range::kCount),
   };
 };
 

@@ -48,6 +48,12 @@ struct GemmFamily {
   BytesPerSecond l2_feed;  // Effective: may exceed the L2's physical rate.
   double tile_rows;        // What one weight tile serves.
   double tile_columns;
+  // Of the weights' way from memory, the share that nothing overlaps: 1 where
+  // the library copies them into tiles before it multiplies, as BLAS on a CPU.
+  double copied_weights = 0;
+  // The kernel computes so many rows at once; fewer take as long. 0: any
+  // number.
+  double whole_rows = 0;
 };
 
 // An output tile of a GEMM kernel.

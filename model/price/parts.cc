@@ -1,6 +1,7 @@
 #include "model/price/parts.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "model/kernels/tiled_gemm.h"
 #include "model/price/fine_parts.h"
@@ -14,13 +15,21 @@ namespace {
 
 // "roofline-gemm": a weight tile serves tile_rows tokens and an input tile
 // tile_columns outputs, so the operands cross from L2 m / tile_rows and
-// n / tile_columns times (at least once). `rows`: of one weight matrix.
+// n / tile_columns times (at least once). `rows`: of one weight matrix. Of
+// the weights' time in memory copied_weights stands before all computation.
 Parts GemmParts(const Op& op, Format compute, double rows, double columns,
                 const ResolvedHardware& hardware) {
   const GemmFamily& family = *hardware.view.stack.GemmFor(compute);
   Parts parts = Begin(op, family.facts, hardware, family.hbm_fraction,
                       !StaysInL2(op, hardware.l2_capacity));
+  parts.hbm_after = parts.traffic.hbm_weights * family.copied_weights /
+                    (hardware.hbm * family.hbm_fraction);
+  parts.hbm = parts.hbm - parts.hbm_after;
   SetTensorTime(op, hardware.view.device, family.peak_fraction, parts);
+  if (family.whole_rows > 0) {
+    parts.tensor *=
+        std::ceil(rows / family.whole_rows) * family.whole_rows / rows;
+  }
   const double weight_passes = std::max(1.0, rows / family.tile_rows);
   const double input_passes = std::max(1.0, columns / family.tile_columns);
   AddL2Work(op.work.weights * weight_passes +

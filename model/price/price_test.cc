@@ -50,6 +50,29 @@ TEST_F(PriceTest, MemoryBoundGemm) {
   EXPECT_FALSE(time.raised_to_floor);
 }
 
+TEST_F(PriceTest, CopiedWeightsAreHiddenByNothing) {
+  // As above; of the weights' 2000 us a quarter comes first, the other 1500
+  // overlap with the 2 us of the products.
+  const Op op = GemmOp({.m = 1, .n = 1000, .k = 1'000'000}, false);
+  ToyHardware toy;
+  toy.stack.gemm[0].l2_feed = BytesPerSecond::Of(1e18);
+  toy.stack.gemm[0].copied_weights = 0.25;
+  const OpTime time = PriceOn(op, toy);
+  const double norm = std::pow(std::pow(1500.0, 4) + std::pow(2.0, 4), 0.25);
+  EXPECT_NEAR(Us(time.estimate), 3 + 500 + norm, 1e-6);
+  EXPECT_NEAR(Us(time.busy[Resource::kHbm]), 2000, 1e-9);
+  EXPECT_EQ(time.limiting, Resource::kHbm);
+}
+
+TEST_F(PriceTest, RowsThatAreComputedTogetherCostTheSame) {
+  // 2 x 5 x 1000 x 1e6 FLOP at 1e15 take 10 us, as 8 rows of 4 at once 16 us.
+  ToyHardware toy;
+  toy.stack.gemm[0].whole_rows = 4;
+  const Op op = GemmOp({.m = 5, .n = 1000, .k = 1'000'000}, false);
+  EXPECT_NEAR(Us(PriceOn(op, toy).busy[Resource::kTensor]), 16, 1e-9);
+  EXPECT_NEAR(Us(PriceToy(op).busy[Resource::kTensor]), 10, 1e-9);
+}
+
 TEST_F(PriceTest, ComputeBoundGemm) {
   // 8192^3: 1.1e12 FLOP at 1e15 is 1099.5 us; operands 402 MB at 1e12 402.7 us.
   const Op op = GemmOp({.m = 8192, .n = 8192, .k = 8192}, false);

@@ -40,8 +40,13 @@ ALLOWED = {
     # Pages of metrics in, means out.
     "clients/observe": [],
     "calibrate": ["model"],
+    "calibrate/measure": ["model/base"],
+    "calibrate/cpu": ["model/base", "calibrate/measure"],
     "calibrate/tables": ["model"],
     "calibrate/fit": ["model", "calibrate/tables"],
+    "calibrate/refresh": ["model", "proto", "calibrate/tables",
+                          "calibrate/fit", "calibrate/measure",
+                          "calibrate/cpu"],
     "calibrate/judge": ["model", "calibrate/tables", "calibrate/fit"],
     "calibrate/serving": ["model", "calibrate/tables", "calibrate/fit",
                           "calibrate/judge"],
