@@ -32,6 +32,9 @@ struct Sample {
   double clock_hertz = 0;  // While it ran; 0: not known.
   // Not empty: what disturbed it, so that it tells nothing of the device.
   std::string disturbance = "";
+  // What the device said of itself beside it: power, temperature, what limits
+  // its clock. For the record alone.
+  std::string remark = "";
 };
 
 // A case with its buffers filled. Not to be used from two threads.
