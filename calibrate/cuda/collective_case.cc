@@ -85,7 +85,8 @@ class CollectiveCase : public PreparedCase {
       if (status.ok()) held.push_back(gpus_[rank]);
     }
     if (status.ok()) status = gpus_.front()->MakeCurrent();
-    absl::StatusOr<HeldTime> time = status;
+    absl::StatusOr<HeldTime> time = HeldTime();
+    if (!status.ok()) time = status;
     const auto release = [&held]() -> absl::Status {
       absl::Status released;
       for (Gpu* gpu : std::exchange(held, {})) released.Update(gpu->Release());

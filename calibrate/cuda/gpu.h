@@ -18,18 +18,18 @@
 namespace mansard::calibrate {
 
 struct GpuFacts {
-  std::string name;
-  std::string id_hash;      // Of its UUID; hex.
-  std::string pci_address;  // As NVML takes it.
-  int ordinal = 0;          // Of those that are visible.
-  int major = 0;            // Compute capability.
+  std::string name = "";
+  std::string id_hash = "";      // Of its UUID; hex.
+  std::string pci_address = "";  // As NVML takes it.
+  int ordinal = 0;               // Of those that are visible.
+  int major = 0;                 // Compute capability.
   int minor = 0;
   int multiprocessors = 1;
   double clock_hertz = 0;  // The highest.
   int64_t l2_bytes = 0;
   int64_t memory_bytes = 0;
   int64_t shared_bytes_per_multiprocessor = 0;
-  std::string runtime;  // "driver 13.0, runtime 13.0".
+  std::string runtime = "";  // "driver 13.0, runtime 13.0".
 };
 
 struct GpuAttention {
