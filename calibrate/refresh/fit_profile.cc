@@ -170,7 +170,26 @@ std::string OneLine(std::string text) {
   return text;
 }
 
-std::string HeadText(const RefreshedProfile& refreshed, const Record& record) {
+}  // namespace
+
+absl::StatusOr<RefreshedProfile> FitProfile(const Record& record,
+                                            const model::FabricMap& fabrics) {
+  if (record.device.backend != "cpu") {
+    return absl::InvalidArgumentError(
+        absl::StrCat("backend: the record is of \"", record.device.backend,
+                     "\"; a profile is made of: cpu"));
+  }
+  const auto fabric = fabrics.find(kFabric);
+  if (fabric == fabrics.end()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("fabrics: \"", kFabric, "\" is missing"));
+  }
+  ASSIGN_OR_RETURN(model::Device device, MeasuredDevice(record));
+  return Refresher(record, std::move(device), fabric->second).Run();
+}
+
+std::string ProfileHead(const RefreshedProfile& refreshed,
+                        const Record& record) {
   const DeviceIdentity& device = record.device;
   std::string text = absl::StrFormat(
       "# proto-file: mansard/v1/catalog.proto\n"
@@ -200,24 +219,6 @@ std::string HeadText(const RefreshedProfile& refreshed, const Record& record) {
   return text;
 }
 
-}  // namespace
-
-absl::StatusOr<RefreshedProfile> FitProfile(const Record& record,
-                                            const model::FabricMap& fabrics) {
-  if (record.device.backend != "cpu") {
-    return absl::InvalidArgumentError(
-        absl::StrCat("backend: the record is of \"", record.device.backend,
-                     "\"; a profile is made of: cpu"));
-  }
-  const auto fabric = fabrics.find(kFabric);
-  if (fabric == fabrics.end()) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("fabrics: \"", kFabric, "\" is missing"));
-  }
-  ASSIGN_OR_RETURN(model::Device device, MeasuredDevice(record));
-  return Refresher(record, std::move(device), fabric->second).Run();
-}
-
 std::string ProfileText(const RefreshedProfile& refreshed,
                         const Record& record) {
   v1::HardwareProfile proto = model::ProfileToProto(*refreshed.profile);
@@ -227,7 +228,7 @@ std::string ProfileText(const RefreshedProfile& refreshed,
   proto.add_fabric_ids(kFabric);
   std::string text;
   google::protobuf::TextFormat::PrintToString(proto, &text);
-  return absl::StrCat(HeadText(refreshed, record), text);
+  return absl::StrCat(ProfileHead(refreshed, record), text);
 }
 
 }  // namespace mansard::calibrate
