@@ -90,6 +90,24 @@ class Reference {
   std::vector<double> sizes_;
 };
 
+// Of `count` positions of `width` numbers each, those of one head.
+absl::StatusOr<std::vector<double>> ReadHead(Gpu& gpu, const void* from,
+                                             int64_t at, int64_t count,
+                                             int64_t width, int64_t column,
+                                             int64_t size) {
+  const int64_t bytes = count * width * kNumberBytes;
+  std::vector<uint8_t> stored(static_cast<size_t>(bytes));
+  RETURN_IF_ERROR(gpu.Read(static_cast<const char*>(from) + at * kNumberBytes,
+                           stored.data(), bytes));
+  std::vector<uint8_t> head;
+  head.reserve(static_cast<size_t>(count * size * kNumberBytes));
+  for (int64_t i = 0; i < count; ++i) {
+    const auto first = stored.begin() + (i * width + column) * kNumberBytes;
+    head.insert(head.end(), first, first + size * kNumberBytes);
+  }
+  return Decode(Format::kBf16, head, count * size);
+}
+
 absl::Status CheckRow(Gpu& gpu, const Case& measured, const Operands& operands,
                       int64_t request, int64_t head, int64_t query_at,
                       int64_t visible) {
@@ -105,13 +123,13 @@ absl::Status CheckRow(Gpu& gpu, const Case& measured, const Operands& operands,
     const int64_t at = (request * measured.context_tokens + first) * width;
     ASSIGN_OR_RETURN(
         const std::vector<double> keys,
-        ReadNumbers(gpu, operands.keys, Format::kBf16, at, count * width));
+        ReadHead(gpu, operands.keys, at, count, width, kv_head * size, size));
     ASSIGN_OR_RETURN(
         const std::vector<double> values,
-        ReadNumbers(gpu, operands.values, Format::kBf16, at, count * width));
+        ReadHead(gpu, operands.values, at, count, width, kv_head * size, size));
     for (int64_t i = 0; i < count; ++i) {
-      const size_t row = static_cast<size_t>(i * width + kv_head * size);
-      reference.Add(&keys[row], &values[row]);
+      reference.Add(&keys[static_cast<size_t>(i * size)],
+                    &values[static_cast<size_t>(i * size)]);
     }
   }
   ASSIGN_OR_RETURN(

@@ -31,8 +31,15 @@ double DecodeFloat(uint32_t bits, int exponent_bits, int mantissa_bits,
                            exponent - bias - mantissa_bits);
 }
 
+// The commonest formats are a float of this host's, or its upper half.
+double DecodeHost(uint32_t bits) {
+  float number = 0;
+  std::memcpy(&number, &bits, sizeof(number));
+  return number;
+}
+
 double DecodeOne(Format format, uint32_t bits) {
-  if (format == Format::kBf16) return DecodeFloat(bits, 8, 7, true);
+  if (format == Format::kBf16) return DecodeHost(bits << 16);
   if (format == Format::kFp16) return DecodeFloat(bits, 5, 10, true);
   if (format == Format::kInt8) return static_cast<int8_t>(bits);
   if (format == Format::kNvfp4) return DecodeFloat(bits, 2, 1, false);
@@ -41,7 +48,7 @@ double DecodeOne(Format format, uint32_t bits) {
     return (bits & 0x7f) == 0x7f ? std::nan("")
                                  : DecodeFloat(bits, 4, 3, false);
   }
-  return DecodeFloat(bits, 8, 23, true);
+  return DecodeHost(bits);
 }
 
 }  // namespace

@@ -21,7 +21,7 @@ struct DeviceIdentity {
   double clock_hertz = 0;  // As probed at the start; 0: not known.
   double memory_bytes = 0;  // Whole device.
   double last_level_cache_bytes = 0;
-  int threads = 1;  // That a case runs on.
+  int threads = 1;  // That a case runs on; multiprocessors of a device.
   // Anything else worth keeping: compiler, kernel, instruction set.
   std::map<std::string, std::string> notes = {};
 };

@@ -195,9 +195,10 @@ std::string ProfileHead(const RefreshedProfile& refreshed,
       "# proto-file: mansard/v1/catalog.proto\n"
       "# proto-message: mansard.v1.HardwareProfile\n"
       "# Written by mansard-calibrate run, %s.\n"
-      "# Device: %s, id hash %s, %d threads, %.2f GHz\n"
+      "# Device: %s, id hash %s, %d %s, %.2f GHz\n"
       "# Libraries: %s\n",
       record.date, OneLine(device.name), device.id_hash, device.threads,
+      device.backend == "cuda" ? "multiprocessors" : "threads",
       device.clock_hertz * 1e-9, OneLine(device.software));
   for (const auto& [key, value] : device.notes) {
     absl::StrAppend(&text, "# ", key, ": ", OneLine(value), "\n");
