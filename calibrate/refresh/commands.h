@@ -1,21 +1,10 @@
 // What mansard-calibrate run and prove do.
 #pragma once
 
-#include <string>
-
 #include "absl/status/status.h"
+#include "calibrate/refresh/run_options.h"
 
 namespace mansard::calibrate {
-
-struct RunOptions {
-  std::string backend;    // "cpu", "cuda".
-  std::string directory;  // Of the record and the profile.
-  double budget_seconds = 600;
-};
-
-// In the directory.
-inline constexpr char kRecordFile[] = "samples.jsonl";
-inline constexpr char kProfileFile[] = "profile.textproto";
 
 // Measures, adding to the record where there is one, and writes the profile
 // that follows from it. Progress goes to standard error, the fits to standard

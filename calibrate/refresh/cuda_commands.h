@@ -7,7 +7,7 @@
 
 #include "absl/status/status.h"
 #include "calibrate/measure/record.h"
-#include "calibrate/refresh/commands.h"
+#include "calibrate/refresh/run_options.h"
 
 namespace mansard::calibrate {
 
