@@ -26,8 +26,9 @@ ABSL_FLAG(std::vector<std::string>, measured, {},
           "commas; further ones may follow as arguments");
 ABSL_FLAG(std::string, out, "",
           "fit: folder that the kernel stacks are written to; run: folder of "
-          "the record and the profile");
-ABSL_FLAG(std::string, backend, "", "run: what is measured: cpu");
+          "the record and the profile; prove: of the record of a device");
+ABSL_FLAG(std::string, backend, "",
+          "run, prove: what is measured: cpu, cuda; empty is cpu for prove");
 ABSL_FLAG(absl::Duration, budget, absl::Minutes(10),
           "run: how long measuring may take");
 ABSL_FLAG(std::string, hardware, "",
@@ -64,6 +65,12 @@ std::vector<std::string> Tables(const std::vector<char*>& arguments) {
   return tables;
 }
 
+RunOptions RunFlags() {
+  return {.backend = absl::GetFlag(FLAGS_backend),
+          .directory = absl::GetFlag(FLAGS_out),
+          .budget_seconds = absl::ToDoubleSeconds(absl::GetFlag(FLAGS_budget))};
+}
+
 int Run(const std::vector<char*>& arguments) {
   const std::string command = arguments.size() > 1 ? arguments[1] : "";
   absl::Status status;
@@ -81,17 +88,17 @@ int Run(const std::vector<char*>& arguments) {
                            .stack = absl::GetFlag(FLAGS_stack),
                            .plan = absl::GetFlag(FLAGS_plan)});
   } else if (command == "run" && arguments.size() == 2) {
-    status = RunCalibration(
-        {.backend = absl::GetFlag(FLAGS_backend),
-         .directory = absl::GetFlag(FLAGS_out),
-         .budget_seconds = absl::ToDoubleSeconds(absl::GetFlag(FLAGS_budget))});
+    status = RunCalibration(RunFlags());
   } else if (command == "prove" && arguments.size() == 2) {
-    status = RunProofCommand();
+    RunOptions options = RunFlags();
+    if (options.backend.empty()) options.backend = "cpu";
+    status = RunProofCommand(options);
   } else {
     std::fprintf(stderr,
                  "usage: mansard-calibrate describe [--bandwidth] | fit "
                  "--measured=CSV --out=DIR | served --measured=CSV | run "
-                 "--backend=cpu --out=DIR [--budget=10m] | prove\n");
+                 "--backend=cpu|cuda --out=DIR [--budget=10m] | prove "
+                 "[--backend=cpu|cuda]\n");
     return kUsage;
   }
   if (!status.ok()) {
@@ -115,11 +122,13 @@ int main(int argc, char** argv) {
       "each device; of served runs, those of engines as they serve.\n"
       "mansard-calibrate served --measured=CSV[,CSV...]\n"
       "Prints how right such stacks are on runs that their fit did not see.\n"
-      "mansard-calibrate run --backend=cpu --out=DIR [--budget=10m]\n"
-      "Measures the host processor; writes the record of every sample and the "
-      "profile that follows from it. Goes on where a run was cut short.\n"
-      "mansard-calibrate prove\n"
+      "mansard-calibrate run --backend=cpu|cuda --out=DIR [--budget=10m]\n"
+      "Measures the host processor or the visible CUDA devices; writes the "
+      "record of every sample and the profile that follows from it. Goes on "
+      "where a run was cut short.\n"
+      "mansard-calibrate prove [--backend=cpu|cuda] [--out=DIR]\n"
       "Measures the host processor, predicts a transformer layer, runs it and "
-      "compares.");
+      "compares; of a CUDA device, products and attention of shapes that the "
+      "fit did not see.");
   return mansard::calibrate::Run(absl::ParseCommandLine(argc, argv));
 }

@@ -140,6 +140,9 @@ ColdPool& CpuBackend::activation_pool() {
 
 absl::StatusOr<std::unique_ptr<PreparedCase>> CpuBackend::Prepare(
     const Case& measured) {
+  if (measured.format != model::Format::kFp32) {
+    return absl::UnimplementedError("the host measures fp32 alone");
+  }
   RETURN_IF_ERROR(CheckMemory(measured));
   switch (measured.kind) {
     case CaseKind::kCopy:
@@ -155,6 +158,23 @@ absl::StatusOr<std::unique_ptr<PreparedCase>> CpuBackend::Prepare(
     case CaseKind::kDecodeAttention:
     case CaseKind::kPrefillAttention:
       break;
+    case CaseKind::kCacheRead:
+    case CaseKind::kSharedRead:
+    case CaseKind::kPointerChase:
+    case CaseKind::kTensorMultiplyAdd:
+    case CaseKind::kExponential:
+    case CaseKind::kLaunch:
+    case CaseKind::kGraphLaunch:
+    case CaseKind::kQuantize:
+    case CaseKind::kHostToDevice:
+    case CaseKind::kDeviceToHost:
+    case CaseKind::kPeerCopy:
+    case CaseKind::kAllReduce:
+    case CaseKind::kAllGather:
+    case CaseKind::kReduceScatter:
+    case CaseKind::kAllToAll:
+    case CaseKind::kSendReceive:
+      return absl::UnimplementedError("is a case of other backends");
   }
   ASSIGN_OR_RETURN(CpuOps* const own, ops());
   const bool is_weights = measured.kind == CaseKind::kGemm ||

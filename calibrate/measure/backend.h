@@ -21,7 +21,7 @@ struct DeviceIdentity {
   double clock_hertz = 0;  // As probed at the start; 0: not known.
   double memory_bytes = 0;  // Whole device.
   double last_level_cache_bytes = 0;
-  int threads = 1;  // That a case runs on.
+  int threads = 1;  // That a case runs on; multiprocessors of a device.
   // Anything else worth keeping: compiler, kernel, instruction set.
   std::map<std::string, std::string> notes = {};
 };
@@ -32,6 +32,9 @@ struct Sample {
   double clock_hertz = 0;  // While it ran; 0: not known.
   // Not empty: what disturbed it, so that it tells nothing of the device.
   std::string disturbance = "";
+  // What the device said of itself beside it: power, temperature, what limits
+  // its clock. For the record alone.
+  std::string remark = "";
 };
 
 // A case with its buffers filled. Not to be used from two threads.

@@ -1,12 +1,14 @@
 #include "calibrate/measure/case.h"
 
+#include <optional>
+
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 
 namespace mansard::calibrate {
 namespace {
 
-constexpr double kElementBytes = 4;
+using model::Format;
 
 struct SizeField {
   const char* name;
@@ -24,10 +26,19 @@ constexpr SizeField kSizes[] = {
     {"query_heads", &Case::query_heads},
     {"kv_heads", &Case::kv_heads},
     {"head_size", &Case::head_size},
+    {"blocks", &Case::blocks},
+    {"loads", &Case::loads},
+    {"nodes", &Case::nodes},
+    {"ranks", &Case::ranks},
+    {"peer", &Case::peer},
 };
 
 double Product(int64_t a, int64_t b) {
   return static_cast<double>(a) * static_cast<double>(b);
+}
+
+double ElementsBytes(Format format, double count) {
+  return model::ElementBytes(format, count).value();
 }
 
 // Of keys and values of all requests.
@@ -66,6 +77,38 @@ absl::string_view CaseKindName(CaseKind kind) {
       return "attention_decode";
     case CaseKind::kPrefillAttention:
       return "attention_prefill";
+    case CaseKind::kCacheRead:
+      return "cache_read";
+    case CaseKind::kSharedRead:
+      return "shared_read";
+    case CaseKind::kPointerChase:
+      return "pointer_chase";
+    case CaseKind::kTensorMultiplyAdd:
+      return "tensor_multiply_add";
+    case CaseKind::kExponential:
+      return "exponential";
+    case CaseKind::kLaunch:
+      return "launch";
+    case CaseKind::kGraphLaunch:
+      return "graph_launch";
+    case CaseKind::kQuantize:
+      return "quantize";
+    case CaseKind::kHostToDevice:
+      return "host_to_device";
+    case CaseKind::kDeviceToHost:
+      return "device_to_host";
+    case CaseKind::kPeerCopy:
+      return "peer_copy";
+    case CaseKind::kAllReduce:
+      return "all_reduce";
+    case CaseKind::kAllGather:
+      return "all_gather";
+    case CaseKind::kReduceScatter:
+      return "reduce_scatter";
+    case CaseKind::kAllToAll:
+      return "all_to_all";
+    case CaseKind::kSendReceive:
+      return "send_receive";
   }
   return "";
 }
@@ -85,15 +128,27 @@ std::string CaseId(const Case& measured) {
   for (const auto& [name, size] : SizesOf(measured)) {
     absl::StrAppend(&id, " ", name, "=", size);
   }
+  if (measured.format != Format::kFp32) {
+    absl::StrAppend(&id, " ", model::TraitsOf(measured.format).name);
+  }
   if (measured.sustained) absl::StrAppend(&id, " sustained");
   return id;
 }
 
 absl::StatusOr<Case> MakeCase(
     absl::string_view kind, bool sustained,
-    const std::vector<std::pair<std::string, int64_t>>& sizes) {
+    const std::vector<std::pair<std::string, int64_t>>& sizes,
+    absl::string_view format) {
   Case made;
   made.sustained = sustained;
+  if (!format.empty()) {
+    const std::optional<Format> parsed = model::ParseFormat(format);
+    if (!parsed.has_value()) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("format: \"", format, "\" is not known"));
+    }
+    made.format = *parsed;
+  }
   bool known = false;
   for (const CaseKind one : kCaseKinds) {
     if (CaseKindName(one) != kind) continue;
@@ -119,7 +174,14 @@ absl::StatusOr<Case> MakeCase(
   return made;
 }
 
+Format ResultFormat(const Case& measured) {
+  if (measured.format == Format::kInt8) return Format::kFp32;
+  return model::IsLowPrecision(measured.format) ? Format::kBf16
+                                                : measured.format;
+}
+
 double MovedBytes(const Case& measured) {
+  const Format format = measured.format;
   const double elements = Product(measured.rows, measured.columns);
   const double bytes = static_cast<double>(measured.bytes);
   switch (measured.kind) {
@@ -128,24 +190,43 @@ double MovedBytes(const Case& measured) {
     case CaseKind::kTriad:
       return 3 * bytes;
     case CaseKind::kRead:
+    case CaseKind::kCacheRead:
+    case CaseKind::kSharedRead:
+    case CaseKind::kHostToDevice:
+    case CaseKind::kDeviceToHost:
+    case CaseKind::kPeerCopy:
+    case CaseKind::kAllReduce:
+    case CaseKind::kAllGather:
+    case CaseKind::kReduceScatter:
+    case CaseKind::kAllToAll:
+    case CaseKind::kSendReceive:
       return bytes;
     case CaseKind::kMultiplyAdd:
+    case CaseKind::kPointerChase:
+    case CaseKind::kTensorMultiplyAdd:
+    case CaseKind::kExponential:
+    case CaseKind::kLaunch:
+    case CaseKind::kGraphLaunch:
       return 0;
     case CaseKind::kGemm:
-      return kElementBytes * (Product(measured.m, measured.k) +
-                              Product(measured.n, measured.k) +
-                              Product(measured.m, measured.n));
+      return ElementsBytes(format, Product(measured.m, measured.k) +
+                                       Product(measured.n, measured.k)) +
+             ElementsBytes(ResultFormat(measured),
+                           Product(measured.m, measured.n));
     case CaseKind::kNorm:
-      return kElementBytes * 2 * elements;
+      return ElementsBytes(format, 2 * elements);
     case CaseKind::kActivation:
     case CaseKind::kResidual:
-      return kElementBytes * 3 * elements;
+      return ElementsBytes(format, 3 * elements);
+    case CaseKind::kQuantize:
+      return ElementsBytes(format, elements) +
+             ElementsBytes(Format::kFp8E4m3, elements);
     case CaseKind::kDecodeAttention:
     case CaseKind::kPrefillAttention:
-      return kElementBytes *
-             (CacheElements(measured) +
-              2 * Product(measured.requests, QueryRows(measured)) *
-                  Product(measured.query_heads, measured.head_size));
+      return ElementsBytes(
+          format, CacheElements(measured) +
+                      2 * Product(measured.requests, QueryRows(measured)) *
+                          Product(measured.query_heads, measured.head_size));
   }
   return 0;
 }
@@ -169,6 +250,22 @@ double Operations(const Case& measured) {
     case CaseKind::kNorm:
     case CaseKind::kActivation:
     case CaseKind::kResidual:
+    case CaseKind::kCacheRead:
+    case CaseKind::kSharedRead:
+    case CaseKind::kPointerChase:
+    case CaseKind::kTensorMultiplyAdd:
+    case CaseKind::kExponential:
+    case CaseKind::kLaunch:
+    case CaseKind::kGraphLaunch:
+    case CaseKind::kQuantize:
+    case CaseKind::kHostToDevice:
+    case CaseKind::kDeviceToHost:
+    case CaseKind::kPeerCopy:
+    case CaseKind::kAllReduce:
+    case CaseKind::kAllGather:
+    case CaseKind::kReduceScatter:
+    case CaseKind::kAllToAll:
+    case CaseKind::kSendReceive:
       return 0;
   }
   return 0;

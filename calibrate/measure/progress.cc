@@ -26,8 +26,9 @@ std::string RateText(const CaseResult& result) {
     return absl::StrFormat("%.4g GFLOP/s",
                            operations / result.seconds.median * 1e-9);
   }
-  return absl::StrFormat(
-      "%.4g GB/s", MovedBytes(result.measured) / result.seconds.median * 1e-9);
+  const double bytes = MovedBytes(result.measured);
+  if (bytes == 0) return "";
+  return absl::StrFormat("%.4g GB/s", bytes / result.seconds.median * 1e-9);
 }
 
 }  // namespace

@@ -116,8 +116,9 @@ absl::StatusOr<CaseResult> ResultOf(const Object& line) {
     }
   }
   CaseResult result;
-  ASSIGN_OR_RETURN(result.measured, MakeCase(TextOf(line, "kind"),
-                                             FlagOf(line, "sustained"), sizes));
+  ASSIGN_OR_RETURN(result.measured,
+                   MakeCase(TextOf(line, "kind"), FlagOf(line, "sustained"),
+                            sizes, TextOf(line, "format")));
   ASSIGN_OR_RETURN(result.outcome, OutcomeOf(line));
   result.reason = TextOf(line, "reason");
   SampleStatistics& seconds = result.seconds;
@@ -224,6 +225,7 @@ std::string SampleLine(const Case& measured, const Sample& sample) {
   if (!sample.disturbance.empty()) {
     line.Text("disturbance", sample.disturbance);
   }
+  if (!sample.remark.empty()) line.Text("remark", sample.remark);
   return line.Take();
 }
 
@@ -236,6 +238,9 @@ std::string ResultLine(const CaseResult& result) {
     line.Count(name.c_str(), size);
   }
   line.End();
+  if (result.measured.format != model::Format::kFp32) {
+    line.Text("format", model::TraitsOf(result.measured.format).name);
+  }
   line.Flag("sustained", result.measured.sustained);
   line.Text("outcome", OutcomeName(result.outcome));
   line.Text("reason", result.reason);

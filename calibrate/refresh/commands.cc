@@ -1,18 +1,14 @@
 #include "calibrate/refresh/commands.h"
 
 #include <cstdio>
-#include <filesystem>
-#include <fstream>
-#include <system_error>
 
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
-#include "absl/time/clock.h"
-#include "absl/time/time.h"
 #include "calibrate/cpu/cpu_backend.h"
 #include "calibrate/cpu/cpu_cases.h"
 #include "calibrate/measure/campaign.h"
 #include "calibrate/measure/progress.h"
+#include "calibrate/refresh/cuda_commands.h"
+#include "calibrate/refresh/files.h"
 #include "calibrate/refresh/fit_profile.h"
 #include "calibrate/refresh/proof.h"
 #include "model/base/status_macros.h"
@@ -21,17 +17,16 @@
 namespace mansard::calibrate {
 namespace {
 
-std::string Today() {
-  return absl::FormatTime("%Y-%m-%d", absl::Now(), absl::UTCTimeZone());
-}
+constexpr char kCpu[] = "cpu";
+constexpr char kCuda[] = "cuda";
 
-absl::Status CheckOptions(const RunOptions& options) {
+absl::Status CheckOptions(const RunOptions& options, bool needs_directory) {
   std::string wrong;
-  if (options.backend != "cpu") {
+  if (options.backend != kCpu && options.backend != kCuda) {
     absl::StrAppend(&wrong, "--backend: is \"", options.backend,
-                    "\"; allowed: cpu\n");
+                    "\"; allowed: cpu, cuda\n");
   }
-  if (options.directory.empty()) {
+  if (needs_directory && options.directory.empty()) {
     absl::StrAppend(&wrong,
                     "--out: is empty; give the folder of record and profile\n");
   }
@@ -43,44 +38,11 @@ absl::Status CheckOptions(const RunOptions& options) {
   return absl::InvalidArgumentError(wrong);
 }
 
-// The name is taken only once all is written: a reader never sees half of it.
-absl::Status WriteWhole(const std::string& path, const std::string& text) {
-  const std::string part = absl::StrCat(path, ".part");
-  std::ofstream file(part, std::ios::binary);
-  file << text;
-  file.close();
-  if (file && std::rename(part.c_str(), path.c_str()) == 0) {
-    return absl::OkStatus();
-  }
-  return absl::NotFoundError(absl::StrCat(path, ": cannot be written"));
-}
-
-absl::Status MakeFolder(const std::string& path) {
-  std::error_code error;
-  std::filesystem::create_directories(path, error);
-  if (!error) return absl::OkStatus();
-  return absl::NotFoundError(
-      absl::StrCat(path, ": cannot be made: ", error.message()));
-}
-
-void PrintFits(const RefreshedProfile& refreshed) {
-  for (const RefreshedFamily& family : refreshed.families) {
-    std::printf("%-24s cases %3zu  loss %.4f  sigma %.3f  at prior: %s\n",
-                family.family.c_str(), family.rows, family.mean_loss,
-                family.sigma, absl::StrJoin(family.weak, ", ").c_str());
-  }
-  for (const NamedResult& named : refreshed.named) {
-    std::printf("%s: %s: %s; %s\n",
-                std::string(SanityGateName(named.suspect.gate)).c_str(),
-                named.case_id.c_str(), named.suspect.evidence.c_str(),
-                named.suspect.policy.c_str());
-  }
-}
-
 }  // namespace
 
 absl::Status RunCalibration(const RunOptions& options) {
-  RETURN_IF_ERROR(CheckOptions(options));
+  RETURN_IF_ERROR(CheckOptions(options, /*needs_directory=*/true));
+  if (options.backend == kCuda) return RunCudaCalibration(options);
   ASSIGN_OR_RETURN(const model::ShippedData data, model::LoadShippedData());
   RETURN_IF_ERROR(MakeFolder(options.directory));
   CpuBackend backend;
@@ -103,18 +65,20 @@ absl::Status RunCalibration(const RunOptions& options) {
   return absl::OkStatus();
 }
 
-absl::Status RunProofCommand() {
+absl::Status RunProofCommand(const RunOptions& options) {
+  RETURN_IF_ERROR(CheckOptions(options, /*needs_directory=*/false));
+  if (options.backend == kCuda) return RunCudaProof(options);
   ASSIGN_OR_RETURN(const model::ShippedData data, model::LoadShippedData());
   CpuBackend backend;
   std::printf("%s: %s\n", backend.identity().name.c_str(),
               backend.identity().software.c_str());
-  ProofOptions options;
-  options.cases.budget_seconds = 45;
-  options.cases.date = Today();
-  options.cases.progress = &ShowProgress;
-  options.seconds = 90;
+  ProofOptions proof_options;
+  proof_options.cases.budget_seconds = 45;
+  proof_options.cases.date = Today();
+  proof_options.cases.progress = &ShowProgress;
+  proof_options.seconds = 90;
   ASSIGN_OR_RETURN(const Proof proof, RetryProof([&] {
-                     return RunProof(backend, data.fabrics, options);
+                     return RunProof(backend, data.fabrics, proof_options);
                    }));
   PrintFits(proof.profile);
   std::fputs(ProofText(proof, /*with_ops=*/true).c_str(), stdout);

@@ -1,21 +1,10 @@
 // What mansard-calibrate run and prove do.
 #pragma once
 
-#include <string>
-
 #include "absl/status/status.h"
+#include "calibrate/refresh/run_options.h"
 
 namespace mansard::calibrate {
-
-struct RunOptions {
-  std::string backend;    // "cpu".
-  std::string directory;  // Of the record and the profile.
-  double budget_seconds = 600;
-};
-
-// In the directory.
-inline constexpr char kRecordFile[] = "samples.jsonl";
-inline constexpr char kProfileFile[] = "profile.textproto";
 
 // Measures, adding to the record where there is one, and writes the profile
 // that follows from it. Progress goes to standard error, the fits to standard
@@ -23,9 +12,11 @@ inline constexpr char kProfileFile[] = "profile.textproto";
 // FitProfile fail with: the record stays, and a later run goes on.
 absl::Status RunCalibration(const RunOptions& options);
 
-// The end-to-end proof on the host processor, to standard output. Error:
+// The proof, to standard output: of the host processor end to end (a minute,
+// nothing is kept), of a CUDA device on shapes that its fit did not see (a
+// record in the directory is gone on with, where one is given). Error:
 // FAILED_PRECONDITION where a prediction is off, or the machine too noisy to
-// tell.
-absl::Status RunProofCommand();
+// tell; INVALID_ARGUMENT for an option.
+absl::Status RunProofCommand(const RunOptions& options);
 
 }  // namespace mansard::calibrate

@@ -229,15 +229,35 @@ std::string SamplesText(const Record& record) {
   return absl::StrCat(head, SustainedText(record), text);
 }
 
-std::string HeadText(const RefreshedProfile& refreshed, const Record& record) {
+}  // namespace
+
+absl::StatusOr<RefreshedProfile> FitProfile(const Record& record,
+                                            const model::FabricMap& fabrics) {
+  if (record.device.backend != "cpu") {
+    return absl::InvalidArgumentError(
+        absl::StrCat("backend: the record is of \"", record.device.backend,
+                     "\"; a profile is made of: cpu"));
+  }
+  const auto fabric = fabrics.find(kFabric);
+  if (fabric == fabrics.end()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("fabrics: \"", kFabric, "\" is missing"));
+  }
+  ASSIGN_OR_RETURN(model::Device device, MeasuredDevice(record));
+  return Refresher(record, std::move(device), fabric->second).Run();
+}
+
+std::string ProfileHead(const RefreshedProfile& refreshed,
+                        const Record& record) {
   const DeviceIdentity& device = record.device;
   std::string text = absl::StrFormat(
       "# proto-file: mansard/v1/catalog.proto\n"
       "# proto-message: mansard.v1.HardwareProfile\n"
       "# Written by mansard-calibrate run, %s.\n"
-      "# Device: %s, id hash %s, %d threads, %.2f GHz\n"
+      "# Device: %s, id hash %s, %d %s, %.2f GHz\n"
       "# Libraries: %s\n",
       record.date, OneLine(device.name), device.id_hash, device.threads,
+      device.backend == "cuda" ? "multiprocessors" : "threads",
       device.clock_hertz * 1e-9, OneLine(device.software));
   for (const auto& [key, value] : device.notes) {
     absl::StrAppend(&text, "# ", key, ": ", OneLine(value), "\n");
@@ -260,24 +280,6 @@ std::string HeadText(const RefreshedProfile& refreshed, const Record& record) {
   return text;
 }
 
-}  // namespace
-
-absl::StatusOr<RefreshedProfile> FitProfile(const Record& record,
-                                            const model::FabricMap& fabrics) {
-  if (record.device.backend != "cpu") {
-    return absl::InvalidArgumentError(
-        absl::StrCat("backend: the record is of \"", record.device.backend,
-                     "\"; a profile is made of: cpu"));
-  }
-  const auto fabric = fabrics.find(kFabric);
-  if (fabric == fabrics.end()) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("fabrics: \"", kFabric, "\" is missing"));
-  }
-  ASSIGN_OR_RETURN(model::Device device, MeasuredDevice(record));
-  return Refresher(record, std::move(device), fabric->second).Run();
-}
-
 std::string ProfileText(const RefreshedProfile& refreshed,
                         const Record& record) {
   v1::HardwareProfile proto = model::ProfileToProto(*refreshed.profile);
@@ -287,7 +289,7 @@ std::string ProfileText(const RefreshedProfile& refreshed,
   proto.add_fabric_ids(kFabric);
   std::string text;
   google::protobuf::TextFormat::PrintToString(proto, &text);
-  return absl::StrCat(HeadText(refreshed, record), text);
+  return absl::StrCat(ProfileHead(refreshed, record), text);
 }
 
 }  // namespace mansard::calibrate

@@ -45,6 +45,11 @@ inline constexpr char kCalibratedStack[] = "calibrated";
 absl::StatusOr<RefreshedProfile> FitProfile(const Record& record,
                                             const model::FabricMap& fabrics);
 
+// Who was measured with what and when, how families were fitted and what gates
+// name, as comments at the head of a file.
+std::string ProfileHead(const RefreshedProfile& refreshed,
+                        const Record& record);
+
 // The profile as a file: who was measured with what and when stands in its
 // head, and beside every number.
 std::string ProfileText(const RefreshedProfile& refreshed,

@@ -45,6 +45,22 @@ model::Op OpOf(const Case& measured) {
     case CaseKind::kTriad:
     case CaseKind::kRead:
     case CaseKind::kMultiplyAdd:
+    case CaseKind::kCacheRead:
+    case CaseKind::kSharedRead:
+    case CaseKind::kPointerChase:
+    case CaseKind::kTensorMultiplyAdd:
+    case CaseKind::kExponential:
+    case CaseKind::kLaunch:
+    case CaseKind::kGraphLaunch:
+    case CaseKind::kQuantize:
+    case CaseKind::kHostToDevice:
+    case CaseKind::kDeviceToHost:
+    case CaseKind::kPeerCopy:
+    case CaseKind::kAllReduce:
+    case CaseKind::kAllGather:
+    case CaseKind::kReduceScatter:
+    case CaseKind::kAllToAll:
+    case CaseKind::kSendReceive:
       break;
   }
   return model::GemmOp({measured.m, measured.n, measured.k, 1, Format::kFp32,
