@@ -14,6 +14,7 @@
 #include "calibrate/device_record.h"
 #include "calibrate/fit/commands.h"
 #include "calibrate/gpu.h"
+#include "calibrate/import/commands.h"
 #include "calibrate/refresh/commands.h"
 #include "calibrate/serving/commands.h"
 #include "model/base/status_macros.h"
@@ -26,15 +27,39 @@ ABSL_FLAG(std::vector<std::string>, measured, {},
           "commas; further ones may follow as arguments");
 ABSL_FLAG(std::string, out, "",
           "fit: folder that the kernel stacks are written to; run: folder of "
-          "the record and the profile");
+          "the record and the profile; import: file, else standard output");
 ABSL_FLAG(std::string, backend, "", "run: what is measured: cpu");
 ABSL_FLAG(absl::Duration, budget, absl::Minutes(10),
           "run: how long measuring may take");
-ABSL_FLAG(std::string, hardware, "",
-          "fit: only the stacks of this hardware profile");
-ABSL_FLAG(std::string, stack, "", "fit: only this stack");
+ABSL_FLAG(
+    std::string, hardware, "",
+    "fit: only the stacks of this hardware profile; import: what the tool "
+    "ran on");
+ABSL_FLAG(std::string, stack, "",
+          "fit: only this stack; import: the one that --ops are priced on");
 ABSL_FLAG(std::string, plan, "",
           "fit: only families whose names of fits begin so, as \"gemm bf16\"");
+
+ABSL_FLAG(std::string, format, "",
+          "import: the tool, where its output does not tell: nvbandwidth, "
+          "nccl-tests, ib_write_bw, ncu, rocprof-compute, cutlass, "
+          "torch-profiler");
+ABSL_FLAG(std::string, link, "",
+          "import of nccl-tests: within a node, as \"NVLink4\"; by default as "
+          "the hardware has it");
+ABSL_FLAG(std::string, operation, "",
+          "import of nccl-tests that do not name it: all_reduce, all_gather, "
+          "reduce_scatter, alltoall, send_recv");
+ABSL_FLAG(std::string, engine, "",
+          "import of cutlass and torch-profiler: whose kernels they are: vLLM, "
+          "SGLang, TensorRT-LLM");
+ABSL_FLAG(std::string, engine_version, "", "import: of the engine");
+ABSL_FLAG(std::string, date, "",
+          "import: when it was measured, as 2026-11-30; by default the file's");
+ABSL_FLAG(std::string, ops, "",
+          "import of ncu and rocprof-compute: CSV of kernels and their ops");
+ABSL_FLAG(std::string, svg, "",
+          "import of ncu and rocprof-compute: file for the roofline");
 
 namespace mansard::calibrate {
 namespace {
@@ -64,6 +89,21 @@ std::vector<std::string> Tables(const std::vector<char*>& arguments) {
   return tables;
 }
 
+absl::Status Import(const std::string& input) {
+  return RunImport({.input = input,
+                    .out = absl::GetFlag(FLAGS_out),
+                    .ops = absl::GetFlag(FLAGS_ops),
+                    .svg = absl::GetFlag(FLAGS_svg)},
+                   {.format = absl::GetFlag(FLAGS_format),
+                    .hardware = absl::GetFlag(FLAGS_hardware),
+                    .link = absl::GetFlag(FLAGS_link),
+                    .operation = absl::GetFlag(FLAGS_operation),
+                    .engine = absl::GetFlag(FLAGS_engine),
+                    .engine_version = absl::GetFlag(FLAGS_engine_version),
+                    .stack = absl::GetFlag(FLAGS_stack),
+                    .date = absl::GetFlag(FLAGS_date)});
+}
+
 int Run(const std::vector<char*>& arguments) {
   const std::string command = arguments.size() > 1 ? arguments[1] : "";
   absl::Status status;
@@ -87,11 +127,14 @@ int Run(const std::vector<char*>& arguments) {
          .budget_seconds = absl::ToDoubleSeconds(absl::GetFlag(FLAGS_budget))});
   } else if (command == "prove" && arguments.size() == 2) {
     status = RunProofCommand();
+  } else if (command == "import" && arguments.size() == 3) {
+    status = Import(arguments[2]);
   } else {
     std::fprintf(stderr,
                  "usage: mansard-calibrate describe [--bandwidth] | fit "
                  "--measured=CSV --out=DIR | served --measured=CSV | run "
-                 "--backend=cpu --out=DIR [--budget=10m] | prove\n");
+                 "--backend=cpu --out=DIR [--budget=10m] | prove | import FILE "
+                 "[--hardware=ID] [--out=FILE]\n");
     return kUsage;
   }
   if (!status.ok()) {
@@ -120,6 +163,13 @@ int main(int argc, char** argv) {
       "profile that follows from it. Goes on where a run was cut short.\n"
       "mansard-calibrate prove\n"
       "Measures the host processor, predicts a transformer layer, runs it and "
-      "compares.");
+      "compares.\n"
+      "mansard-calibrate import FILE [--hardware=ID] [--format=TOOL] "
+      "[--out=FILE] [--ops=CSV] [--svg=FILE]\n"
+      "What other tools have measured: rows that fit reads (nccl-tests, "
+      "CUTLASS "
+      "profiler, torch.profiler), links of a fabric (nvbandwidth, "
+      "ib_write_bw), "
+      "kernels on the roofline (ncu, rocprof-compute).");
   return mansard::calibrate::Run(absl::ParseCommandLine(argc, argv));
 }

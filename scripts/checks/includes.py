@@ -42,6 +42,8 @@ ALLOWED = {
     "calibrate/cpu": ["model/base", "calibrate/measure"],
     "calibrate/tables": ["model"],
     "calibrate/fit": ["model", "calibrate/tables"],
+    "calibrate/import": ["model", "proto", "calibrate/tables",
+                         "calibrate/measure"],
     "calibrate/refresh": ["model", "proto", "calibrate/tables",
                           "calibrate/fit", "calibrate/measure",
                           "calibrate/cpu"],
