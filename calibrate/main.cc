@@ -16,6 +16,8 @@
 #include "calibrate/gpu.h"
 #include "calibrate/import/commands.h"
 #include "calibrate/refresh/commands.h"
+#include "calibrate/revision/calibration_text.h"
+#include "calibrate/revision/commands.h"
 #include "calibrate/serving/commands.h"
 #include "model/base/status_macros.h"
 
@@ -36,7 +38,8 @@ ABSL_FLAG(
     "fit: only the stacks of this hardware profile; import: what the tool "
     "ran on");
 ABSL_FLAG(std::string, stack, "",
-          "fit: only this stack; import: the one that --ops are priced on");
+          "fit: only this stack; import: the one that --ops are priced "
+          "on; diff: only this stack, and no device");
 ABSL_FLAG(std::string, plan, "",
           "fit: only families whose names of fits begin so, as \"gemm bf16\"");
 
@@ -60,6 +63,8 @@ ABSL_FLAG(std::string, ops, "",
           "import of ncu and rocprof-compute: CSV of kernels and their ops");
 ABSL_FLAG(std::string, svg, "",
           "import of ncu and rocprof-compute: file for the roofline");
+
+ABSL_FLAG(std::string, output, "text", "diff: text or json");
 
 namespace mansard::calibrate {
 namespace {
@@ -104,8 +109,28 @@ absl::Status Import(const std::string& input) {
                     .date = absl::GetFlag(FLAGS_date)});
 }
 
+// Exits as diff does: 0 where nothing changed, 1 where something did, 2 for
+// trouble.
+int Diff(const std::string& a, const std::string& b) {
+  constexpr int kChanged = 1;
+  constexpr int kTrouble = 2;
+  const absl::StatusOr<bool> changed =
+      RunDiff({.a = a,
+               .b = b,
+               .stack = absl::GetFlag(FLAGS_stack),
+               .hardware = absl::GetFlag(FLAGS_hardware),
+               .output = absl::GetFlag(FLAGS_output)});
+  if (changed.ok()) return *changed ? kChanged : 0;
+  std::fprintf(stderr, "mansard-calibrate: %s\n",
+               std::string(changed.status().message()).c_str());
+  return kTrouble;
+}
+
 int Run(const std::vector<char*>& arguments) {
   const std::string command = arguments.size() > 1 ? arguments[1] : "";
+  if (command == "diff" && arguments.size() == 4) {
+    return Diff(arguments[2], arguments[3]);
+  }
   absl::Status status;
   if (command == "describe" && arguments.size() == 2) {
     status = Describe(absl::GetFlag(FLAGS_bandwidth));
@@ -125,6 +150,10 @@ int Run(const std::vector<char*>& arguments) {
         {.backend = absl::GetFlag(FLAGS_backend),
          .directory = absl::GetFlag(FLAGS_out),
          .budget_seconds = absl::ToDoubleSeconds(absl::GetFlag(FLAGS_budget))});
+    if (status.ok()) {
+      status =
+          WriteCalibration(absl::GetFlag(FLAGS_out), kRecordFile, kProfileFile);
+    }
   } else if (command == "prove" && arguments.size() == 2) {
     status = RunProofCommand();
   } else if (command == "import" && arguments.size() == 3) {
@@ -134,7 +163,7 @@ int Run(const std::vector<char*>& arguments) {
                  "usage: mansard-calibrate describe [--bandwidth] | fit "
                  "--measured=CSV --out=DIR | served --measured=CSV | run "
                  "--backend=cpu --out=DIR [--budget=10m] | prove | import FILE "
-                 "[--hardware=ID] [--out=FILE]\n");
+                 "[--hardware=ID] [--out=FILE] | diff A B [--output=json]\n");
     return kUsage;
   }
   if (!status.ok()) {
@@ -159,8 +188,9 @@ int main(int argc, char** argv) {
       "mansard-calibrate served --measured=CSV[,CSV...]\n"
       "Prints how right such stacks are on runs that their fit did not see.\n"
       "mansard-calibrate run --backend=cpu --out=DIR [--budget=10m]\n"
-      "Measures the host processor; writes the record of every sample and the "
-      "profile that follows from it. Goes on where a run was cut short.\n"
+      "Measures the host processor; writes the record of every sample, the "
+      "profile that follows from it, and both for mansard calibration apply. "
+      "Goes on where a run was cut short.\n"
       "mansard-calibrate prove\n"
       "Measures the host processor, predicts a transformer layer, runs it and "
       "compares.\n"
@@ -170,6 +200,10 @@ int main(int argc, char** argv) {
       "CUTLASS "
       "profiler, torch.profiler), links of a fabric (nvbandwidth, "
       "ib_write_bw), "
-      "kernels on the roofline (ncu, rocprof-compute).");
+      "kernels on the roofline (ncu, rocprof-compute).\n"
+      "mansard-calibrate diff A B [--hardware=ID] [--output=json]\n"
+      "What changed from one revision of a profile or stack to another; exits "
+      "0 "
+      "where nothing did, 1 where something did, 2 for trouble.");
   return mansard::calibrate::Run(absl::ParseCommandLine(argc, argv));
 }

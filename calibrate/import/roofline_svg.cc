@@ -107,10 +107,10 @@ class Picture {
     for (const Roof& roof : rates_) top = std::max(top, roof.rate);
     include({top / device_.HbmBandwidth().value(), top});
     // Room for names at the roofs' ends.
-    x_from_ = std::floor(std::log10(least_x * 0.5));
-    x_to_ = std::ceil(std::log10(most_x * 4));
-    y_from_ = std::floor(std::log10(least_y * 0.5));
-    y_to_ = std::ceil(std::log10(top * 1.5));
+    x_from_ = static_cast<int>(std::floor(std::log10(least_x * 0.5)));
+    x_to_ = static_cast<int>(std::ceil(std::log10(most_x * 4)));
+    y_from_ = static_cast<int>(std::floor(std::log10(least_y * 0.5)));
+    y_to_ = static_cast<int>(std::ceil(std::log10(top * 1.5)));
   }
 
   double X(double intensity) const {
@@ -163,12 +163,12 @@ class Picture {
   }
 
   void Grid() {
-    for (double decade = x_from_; decade <= x_to_; ++decade) {
+    for (int decade = x_from_; decade <= x_to_; ++decade) {
       const double x = X(std::pow(10, decade));
       Line("grid", x, kTop, x, kBottom);
       Text("mid", x, kBottom + 18, absl::StrFormat("%g", std::pow(10, decade)));
     }
-    for (double decade = y_from_; decade <= y_to_; ++decade) {
+    for (int decade = y_from_; decade <= y_to_; ++decade) {
       const double y = Y(std::pow(10, decade));
       Line("grid", kLeft, y, kRight, y);
       Text("headn", kLeft - 8, y + 4,
@@ -322,10 +322,10 @@ class Picture {
   const model::Device& device_;
   const std::string title_;
   const std::vector<Roof> rates_;
-  double x_from_ = 0;
-  double x_to_ = 0;
-  double y_from_ = 0;
-  double y_to_ = 0;
+  int x_from_ = 0;  // Powers of ten.
+  int x_to_ = 0;
+  int y_from_ = 0;
+  int y_to_ = 0;
   std::string out_;
 };
 

@@ -71,9 +71,9 @@ absl::StatusOr<std::string> QuantizationOf(const Sizes& scales,
   for (const int64_t size : scales) count *= static_cast<double>(size);
   if (count == 1) return "per_tensor";
   const auto rows = static_cast<double>(row.m);
-  const auto blocks = static_cast<double>((row.k + 127) / 128);
+  const int64_t blocks = (row.k + 127) / 128;
   if (count == rows) return "per_token";
-  if (count == rows * blocks) return "block128";
+  if (count == rows * static_cast<double>(blocks)) return "block128";
   return absl::InvalidArgumentError(
       absl::StrCat(count, " scales, which no table has"));
 }

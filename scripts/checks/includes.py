@@ -47,6 +47,7 @@ ALLOWED = {
     "calibrate/refresh": ["model", "proto", "calibrate/tables",
                           "calibrate/fit", "calibrate/measure",
                           "calibrate/cpu"],
+    "calibrate/revision": ["model", "proto", "calibrate/measure"],
     "calibrate/judge": ["model", "calibrate/tables", "calibrate/fit"],
     "calibrate/serving": ["model", "calibrate/tables", "calibrate/fit",
                           "calibrate/judge"],
