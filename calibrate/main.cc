@@ -14,7 +14,10 @@
 #include "calibrate/device_record.h"
 #include "calibrate/fit/commands.h"
 #include "calibrate/gpu.h"
+#include "calibrate/import/commands.h"
 #include "calibrate/refresh/commands.h"
+#include "calibrate/revision/calibration_text.h"
+#include "calibrate/revision/commands.h"
 #include "calibrate/serving/commands.h"
 #include "model/base/status_macros.h"
 
@@ -26,16 +29,44 @@ ABSL_FLAG(std::vector<std::string>, measured, {},
           "commas; further ones may follow as arguments");
 ABSL_FLAG(std::string, out, "",
           "fit: folder that the kernel stacks are written to; run: folder of "
-          "the record and the profile; prove: of the record of a device");
+          "the record and the profile; prove: of the record of a device; "
+          "import: file, else standard output");
 ABSL_FLAG(std::string, backend, "",
           "run, prove: what is measured: cpu, cuda; empty is cpu for prove");
 ABSL_FLAG(absl::Duration, budget, absl::Minutes(10),
           "run: how long measuring may take");
-ABSL_FLAG(std::string, hardware, "",
-          "fit: only the stacks of this hardware profile");
-ABSL_FLAG(std::string, stack, "", "fit: only this stack");
+ABSL_FLAG(
+    std::string, hardware, "",
+    "fit: only the stacks of this hardware profile; import: what the tool "
+    "ran on");
+ABSL_FLAG(std::string, stack, "",
+          "fit: only this stack; import: the one that --ops are priced "
+          "on; diff: only this stack, and no device");
 ABSL_FLAG(std::string, plan, "",
           "fit: only families whose names of fits begin so, as \"gemm bf16\"");
+
+ABSL_FLAG(std::string, format, "",
+          "import: the tool, where its output does not tell: nvbandwidth, "
+          "nccl-tests, ib_write_bw, ncu, rocprof-compute, cutlass, "
+          "torch-profiler");
+ABSL_FLAG(std::string, link, "",
+          "import of nccl-tests: within a node, as \"NVLink4\"; by default as "
+          "the hardware has it");
+ABSL_FLAG(std::string, operation, "",
+          "import of nccl-tests that do not name it: all_reduce, all_gather, "
+          "reduce_scatter, alltoall, send_recv");
+ABSL_FLAG(std::string, engine, "",
+          "import of cutlass and torch-profiler: whose kernels they are: vLLM, "
+          "SGLang, TensorRT-LLM");
+ABSL_FLAG(std::string, engine_version, "", "import: of the engine");
+ABSL_FLAG(std::string, date, "",
+          "import: when it was measured, as 2026-11-30; by default the file's");
+ABSL_FLAG(std::string, ops, "",
+          "import of ncu and rocprof-compute: CSV of kernels and their ops");
+ABSL_FLAG(std::string, svg, "",
+          "import of ncu and rocprof-compute: file for the roofline");
+
+ABSL_FLAG(std::string, output, "text", "diff: text or json");
 
 namespace mansard::calibrate {
 namespace {
@@ -71,8 +102,43 @@ RunOptions RunFlags() {
           .budget_seconds = absl::ToDoubleSeconds(absl::GetFlag(FLAGS_budget))};
 }
 
+absl::Status Import(const std::string& input) {
+  return RunImport({.input = input,
+                    .out = absl::GetFlag(FLAGS_out),
+                    .ops = absl::GetFlag(FLAGS_ops),
+                    .svg = absl::GetFlag(FLAGS_svg)},
+                   {.format = absl::GetFlag(FLAGS_format),
+                    .hardware = absl::GetFlag(FLAGS_hardware),
+                    .link = absl::GetFlag(FLAGS_link),
+                    .operation = absl::GetFlag(FLAGS_operation),
+                    .engine = absl::GetFlag(FLAGS_engine),
+                    .engine_version = absl::GetFlag(FLAGS_engine_version),
+                    .stack = absl::GetFlag(FLAGS_stack),
+                    .date = absl::GetFlag(FLAGS_date)});
+}
+
+// Exits as diff does: 0 where nothing changed, 1 where something did, 2 for
+// trouble.
+int Diff(const std::string& a, const std::string& b) {
+  constexpr int kChanged = 1;
+  constexpr int kTrouble = 2;
+  const absl::StatusOr<bool> changed =
+      RunDiff({.a = a,
+               .b = b,
+               .stack = absl::GetFlag(FLAGS_stack),
+               .hardware = absl::GetFlag(FLAGS_hardware),
+               .output = absl::GetFlag(FLAGS_output)});
+  if (changed.ok()) return *changed ? kChanged : 0;
+  std::fprintf(stderr, "mansard-calibrate: %s\n",
+               std::string(changed.status().message()).c_str());
+  return kTrouble;
+}
+
 int Run(const std::vector<char*>& arguments) {
   const std::string command = arguments.size() > 1 ? arguments[1] : "";
+  if (command == "diff" && arguments.size() == 4) {
+    return Diff(arguments[2], arguments[3]);
+  }
   absl::Status status;
   if (command == "describe" && arguments.size() == 2) {
     status = Describe(absl::GetFlag(FLAGS_bandwidth));
@@ -89,16 +155,23 @@ int Run(const std::vector<char*>& arguments) {
                            .plan = absl::GetFlag(FLAGS_plan)});
   } else if (command == "run" && arguments.size() == 2) {
     status = RunCalibration(RunFlags());
+    if (status.ok()) {
+      status =
+          WriteCalibration(absl::GetFlag(FLAGS_out), kRecordFile, kProfileFile);
+    }
   } else if (command == "prove" && arguments.size() == 2) {
     RunOptions options = RunFlags();
     if (options.backend.empty()) options.backend = "cpu";
     status = RunProofCommand(options);
+  } else if (command == "import" && arguments.size() == 3) {
+    status = Import(arguments[2]);
   } else {
     std::fprintf(stderr,
                  "usage: mansard-calibrate describe [--bandwidth] | fit "
                  "--measured=CSV --out=DIR | served --measured=CSV | run "
                  "--backend=cpu|cuda --out=DIR [--budget=10m] | prove "
-                 "[--backend=cpu|cuda]\n");
+                 "[--backend=cpu|cuda] | import FILE [--hardware=ID] "
+                 "[--out=FILE] | diff A B [--output=json]\n");
     return kUsage;
   }
   if (!status.ok()) {
@@ -124,11 +197,22 @@ int main(int argc, char** argv) {
       "Prints how right such stacks are on runs that their fit did not see.\n"
       "mansard-calibrate run --backend=cpu|cuda --out=DIR [--budget=10m]\n"
       "Measures the host processor or the visible CUDA devices; writes the "
-      "record of every sample and the profile that follows from it. Goes on "
-      "where a run was cut short.\n"
+      "record of every sample, the profile that follows from it, and both for "
+      "mansard calibration apply. Goes on where a run was cut short.\n"
       "mansard-calibrate prove [--backend=cpu|cuda] [--out=DIR]\n"
       "Measures the host processor, predicts a transformer layer, runs it and "
       "compares; of a CUDA device, products and attention of shapes that the "
-      "fit did not see.");
+      "fit did not see.\n"
+      "mansard-calibrate import FILE [--hardware=ID] [--format=TOOL] "
+      "[--out=FILE] [--ops=CSV] [--svg=FILE]\n"
+      "What other tools have measured: rows that fit reads (nccl-tests, "
+      "CUTLASS "
+      "profiler, torch.profiler), links of a fabric (nvbandwidth, "
+      "ib_write_bw), "
+      "kernels on the roofline (ncu, rocprof-compute).\n"
+      "mansard-calibrate diff A B [--hardware=ID] [--output=json]\n"
+      "What changed from one revision of a profile or stack to another; exits "
+      "0 "
+      "where nothing did, 1 where something did, 2 for trouble.");
   return mansard::calibrate::Run(absl::ParseCommandLine(argc, argv));
 }

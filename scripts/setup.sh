@@ -45,6 +45,7 @@ readonly test_packages=(
   prometheus
   python3
   python3-grpcio
+  python3-yaml
   shellcheck
   systemd
   valgrind

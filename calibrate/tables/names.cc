@@ -38,11 +38,30 @@ constexpr Alias kDevices[] = {
     {"MI325X", "mi325x"},
     {"MI355X", "mi355x"},
     {"TPU_V6E", "tpu-v6e"},
+    // In no table yet: imports write them.
+    {"A10", "a10"},
+    {"A30", "a30"},
+    {"CPU_AVX512", "cpu-avx512"},
+    {"GAUDI_2", "gaudi-2"},
+    {"GAUDI_3", "gaudi-3"},
+    {"GH200_144GB", "gh200-144gb"},
+    {"GH200_96GB", "gh200-96gb"},
+    {"H20", "h20"},
+    {"L40", "l40"},
+    {"MI250X", "mi250x"},
+    {"RTX_3090", "rtx-3090"},
+    {"RTX_5090", "rtx-5090"},
+    {"TPU_V5E", "tpu-v5e"},
+    {"TPU_V5P", "tpu-v5p"},
+    {"TPU_V7", "tpu-v7"},
+    {"V100_SXM_32GB", "v100-sxm-32gb"},
 };
 constexpr Alias kEngines[] = {
     {"vLLM", "vllm"}, {"SGLang", "sglang"}, {"TensorRT-LLM", "trtllm"}};
-// Libraries whose tables name no version.
-constexpr Alias kLibraries[] = {{"AITER", "aiter"}};
+// Libraries whose tables name no version, and tools that measure kernels of no
+// engine.
+constexpr Alias kLibraries[] = {
+    {"AITER", "aiter"}, {"CUTLASS", "cutlass"}, {"torch.profiler", "pytorch"}};
 
 struct NamedFormat {
   const char* type;
@@ -77,6 +96,13 @@ std::optional<Format> FormatNamed(absl::string_view type,
 absl::string_view HardwareId(absl::string_view device) {
   for (const Alias& alias : kDevices) {
     if (device == alias.table) return alias.here;
+  }
+  return "";
+}
+
+absl::string_view TableDevice(absl::string_view hardware) {
+  for (const Alias& alias : kDevices) {
+    if (hardware == alias.here) return alias.table;
   }
   return "";
 }

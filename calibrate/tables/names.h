@@ -12,6 +12,8 @@ namespace mansard::calibrate {
 
 // "H100_SXM" -> "h100-sxm"; empty where no hardware profile is meant.
 absl::string_view HardwareId(absl::string_view device);
+// The reverse; empty where no table has a name for it.
+absl::string_view TableDevice(absl::string_view hardware);
 
 // "vLLM" -> "vllm", as ids of its stacks begin; empty for frameworks that are
 // no engine.

@@ -504,7 +504,7 @@ void CommandTree::AddCalibration() {
           "The change");
   apply
       ->add_flag("--dry-run", arguments_.catalog.dry_run,
-                 "Check the file alone, store nothing")
+                 "Show what would change, store nothing")
       ->group("The change");
   AddLeaf(apply, Command::kCalibrationApply, false);
   CLI::App* remove =

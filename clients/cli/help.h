@@ -322,7 +322,10 @@ The stack is the engine's newest on the hardware. Limits of one data rank count 
       --trtllm-args "trtllm-serve deepseek-ai/DeepSeek-R1 --tp_size 8 --config options.yaml")";
 
 inline constexpr char kCalibrationApplyFooter[] =
-    R"(The stack takes the place of the hardware's stack with its id, or comes last. Example:
+    R"(The stack takes the place of the hardware's stack with its id, or comes last; what that changes
+is printed, field by field. Where someone else has changed the hardware since, nothing is applied.
+`mansard-calibrate run` writes such a file; with the same file the command may be repeated. Examples:
+  mansard calibration apply h100-sxm/2026-11-30 -f calibration.textproto --dry-run
   mansard calibration apply h100-sxm/2026-11-30 -f calibration.textproto)";
 
 }  // namespace mansard::cli::help

@@ -1,18 +1,24 @@
 #!/usr/bin/env bash
-# The image installs the package of every library that the programs need:
-# docker.sh <program>...
+# An image installs the package of every library that its programs need:
+# docker.sh <stage of the Dockerfile> <program>...
 set -euo pipefail
 # shellcheck source=scripts/lib/common.sh
 source "$(dirname "${BASH_SOURCE[0]}")/../lib/common.sh"
 require_tool dpkg-query g++ objdump
-[ $# -gt 0 ] || fail "usage: docker.sh <program>..."
+[ $# -gt 1 ] || fail "usage: docker.sh <stage> <program>..."
+readonly stage="$1"
+shift
 
 readonly dockerfile="$repository/deploy/docker/Dockerfile"
-# The last stage's list: one indented package a line.
-installed="$(sed -n '/--no-install-recommends/,/&&/p' "$dockerfile" |
+# The stage's list: one indented package a line.
+installed="$(awk -v stage="$stage" '/^FROM/ { ours = $NF == stage } ours' \
+  "$dockerfile" | sed -n '/--no-install-recommends/,/&&/p' |
   sed -n 's/^ *\([a-z0-9][a-z0-9.+-]*\) \\$/\1/p')"
+[ -n "$installed" ] || fail "$dockerfile has no stage $stage that installs"
 # Part of every Debian image.
 readonly always="libc6 libgcc-s1 libstdc++6"
+# Loaded while a program runs, and named in none.
+readonly loaded="libopenblas0-pthread"
 
 # Where this machine's own libraries lie: a package of another architecture may
 # hold one of the same name.
@@ -32,7 +38,7 @@ for package in $wanted; do
   fi
 done
 for package in $installed; do
-  if [[ " ${wanted//$'\n'/ } " != *" $package "* ]]; then
+  if [[ " ${wanted//$'\n'/ } $loaded " != *" $package "* ]]; then
     say "the image has $package, which nothing needs"
     status=1
   fi

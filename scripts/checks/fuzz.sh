@@ -14,7 +14,7 @@ cd "$repository"
 readonly seconds="${1:-60}"
 [[ $# -le 1 && "$seconds" =~ ^[1-9][0-9]*$ ]] ||
   fail "usage: fuzz.sh [<seconds a target>]"
-readonly targets=(config_fuzz data_fuzz request_fuzz scheduling_fuzz)
+readonly targets=(config_fuzz data_fuzz import_fuzz request_fuzz scheduling_fuzz)
 readonly limits=(-max_len=65536 -timeout=5 -rss_limit_mb=2048)
 readonly build=build/fuzz findings=build/fuzz/findings
 export LSAN_OPTIONS="suppressions=$repository/tests/support/lsan.supp:print_suppressions=0"

@@ -20,7 +20,7 @@ make_copy() {
   rm -rf "$copy"
   mkdir -p "$copy/model/base" "$copy/deploy"
   cp -r "$repository"/{scripts,proto,.clang-format,.clang-tidy} "$copy"
-  cp -r "$repository/deploy/systemd" "$copy/deploy"
+  cp -r "$repository"/deploy/{systemd,kubernetes} "$copy/deploy"
   ln -s "$repository/node_modules" "$copy/node_modules"
   printf '/node_modules\n/build/\n' >"$copy/.gitignore"
   mkdir "$copy/.ci" "$copy/build"
@@ -52,6 +52,7 @@ for check in format hygiene proto shell systemd; do
   expect pass "clean" "$check.sh"
 done
 expect pass "clean" clang_tidy.sh "$copy/build"
+expect pass "clean" kubernetes.py
 
 printf 'int  Two();\n' >"$copy/model/base/bad.h"
 expect fail "two blanks" format.sh
@@ -98,6 +99,32 @@ sed -i 's/^NoNewPrivileges/NoNewPrivilege/' "$unit"
 expect fail "an unknown key" systemd.sh
 sed -i '/^NoNewPrivilege/d; /^Protect/d; /^SystemCall/d' "$unit"
 expect fail "an open unit" systemd.sh
+
+timer="$copy/deploy/systemd/mansard-calibrate.timer"
+make_copy
+sed -i 's/^OnCalendar=.*/OnCalendar=sometimes/' "$timer"
+expect fail "a time that is none" systemd.sh
+
+manifest="$copy/deploy/kubernetes/calibrate-cronjob.yaml"
+# expect_refused <title> <sed command>: of the manifest, which is then restored.
+expect_refused() {
+  sed -i "$2" "$manifest"
+  if cmp -s "$manifest" "$repository/deploy/kubernetes/calibrate-cronjob.yaml"; then
+    printf '%s: changes nothing\n' "$1"
+    failures=$((failures + 1))
+  fi
+  expect fail "$1" kubernetes.py
+  cp "$repository/deploy/kubernetes/calibrate-cronjob.yaml" "$manifest"
+}
+expect_refused "a privileged pod" 's/privileged: false/privileged: true/'
+expect_refused "a key that is not known" 's/runAsNonRoot:/runAsNoRoot:/'
+expect_refused "a token of the cluster" '/automountServiceAccountToken/d'
+expect_refused "a capability" 's/drop: \["ALL"\]/add: ["SYS_ADMIN"]/'
+expect_refused "a secret" 's/name: MANSARD_SERVER/name: MANSARD_TOKEN/'
+expect_refused "another folder of the node" 's#path: /run/mansard#path: /etc#'
+expect_refused "no limit" '/memory: 16Gi/d'
+expect_refused "no version" 's/mansard-calibrate:0.1.0/mansard-calibrate/'
+expect_refused "no YAML" 's/^spec:/spec: [/'
 
 make_copy
 printf 'int twice(int x) { int* unused = 0; return x * 2; }\nint kWrong_name = 1;\n' \

@@ -207,17 +207,48 @@ class ResourcesTest(CliTest):
             ),
         )
         words = ("calibration", "apply", "h100-pcie/first", "-f", file)
-        self.ok(*words, "--dry-run")
+        dry = self.ok(*words, "--dry-run").out
+        self.assertTrue(
+            dry.startswith(
+                "would be applied hardwareProfiles/h100-pcie/calibrations/first\n"
+                "--- hardwareProfiles/h100-pcie@"
+            ),
+            dry,
+        )
+        self.assertIn("+ host.step_seconds: 0.0042\n", dry)
         self.assertEqual(
             self.ok("calibration", "list", "h100-pcie").out, "No calibrations.\n"
         )
-        self.assertTrue(
-            self.ok(*words).out.startswith("updated hardwareProfiles/h100-pcie@")
+        before = self.ok("hardware", "get", "h100-pcie", "-o", "json").json()
+        applied = self.ok(*words).out
+        self.assertTrue(applied.startswith("updated hardwareProfiles/h100-pcie@"))
+        # What was shown is what was done.
+        self.assertEqual(applied.split("\n", 1)[1], dry.split("\n", 1)[1])
+        # Cut short and begun again, the same file makes nothing twice.
+        again = self.ok(*words).out
+        self.assertTrue(again.endswith("No differences.\n"), again)
+        stale = self.refused(*words, "--etag", before["etag"])
+        after = self.ok("hardware", "get", "h100-pcie", "-o", "json").json()
+        self.assertIn(f"its etag is {after['etag']}, not ", stale)
+        self.assertNotEqual(after["etag"], before["etag"])
+        # The same id with other contents is another calibration.
+        other = self.file(
+            "d.json", pathlib.Path(file).read_text().replace("0.0042", "0.0043")
+        )
+        self.assertIn("exists already", self.refused(*words[:-1], other))
+        self.ok("calibration", "apply", "h100-pcie/second", "-f", other)
+        changed = self.ok(
+            "calibration", "apply", "h100-pcie/first", "--dry-run", "-o", "json"
+        ).json()
+        self.assertEqual(
+            changed["differences"],
+            [{"field": "host.step_seconds", "a": "0.0043", "b": "0.0042"}],
         )
         self.assertIn("first", self.ok("calibration", "list", "h100-pcie").out)
         self.assertIn("mine", self.ok("calibration", "get", "h100-pcie/first").out)
         self.assertIn("mine", self.ok("hardware", "get", "h100-pcie").out)
         self.ok("calibration", "delete", "h100-pcie/first")
+        self.ok("calibration", "delete", "h100-pcie/second")
         self.ok("hardware", "delete", "h100-pcie")
 
     def test_a_server_is_the_same(self):

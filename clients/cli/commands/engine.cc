@@ -1,4 +1,4 @@
-// `mansard engine list|get|create`, `mansard calibration list|get|apply`.
+// `mansard engine list|get|create`.
 #include <string>
 #include <utility>
 
@@ -94,85 +94,6 @@ absl::StatusOr<Answer> RunEngineCreate(const Session& session,
                            arguments.operand, " --phase decode --context N\n");
   }
   return answer;
-}
-
-absl::StatusOr<Answer> RunCalibrationList(const Session& session,
-                                          const Arguments& arguments,
-                                          const Style& style) {
-  v1::ListCalibrationsRequest request;
-  request.set_parent(FullName("hardwareProfiles", arguments.operand));
-  const auto listed =
-      session.ListAll(session.client().calibration(),
-                      &v1::CalibrationService::Stub::ListCalibrations, request);
-  if (!listed.ok())
-    return WithHint(listed.status(), CatalogHint(listed.status()));
-  if (arguments.output == OutputFormat::kJson) return JsonAnswer(*listed);
-  if (arguments.output == OutputFormat::kCsv) {
-    return Answer{.out = CsvText(CalibrationListReport(*listed))};
-  }
-  if (listed->calibrations().empty()) {
-    return Answer{.out = "No calibrations.\n"};
-  }
-  return Answer{.out = TableText(CalibrationListReport(*listed), style)};
-}
-
-absl::StatusOr<Answer> RunCalibrationGet(const Session& session,
-                                         const Arguments& arguments,
-                                         const Style& style) {
-  absl::StatusOr<v1::Calibration> found =
-      CalibrationResource::Get(session, CalibrationName(arguments.operand));
-  if (!found.ok()) return found.status();
-  switch (arguments.output) {
-    case OutputFormat::kJson:
-      return JsonAnswer(*found);
-    case OutputFormat::kTextproto:
-      ClearOutputOnly(&*found);
-      return Answer{.out = DataFileText(*found)};
-    case OutputFormat::kCsv:
-      return Answer{.out = CsvText(CalibrationReport(*found))};
-    case OutputFormat::kTable:
-    case OutputFormat::kMarkdown:
-    case OutputFormat::kSvg:
-      break;
-  }
-  return Answer{.out = CalibrationText(*found, style)};
-}
-
-absl::StatusOr<Answer> RunCalibrationApply(const Session& session,
-                                           const Arguments& arguments) {
-  const std::string name = CalibrationName(arguments.operand);
-  const bool dry = arguments.catalog.dry_run;
-  if (!arguments.catalog.file.empty()) {
-    absl::StatusOr<v1::Calibration> said =
-        LoadFile(session, arguments.catalog.file,
-                 static_cast<v1::Calibration*>(nullptr));
-    if (!said.ok()) return said.status();
-    v1::CreateCalibrationRequest create;
-    const size_t at = name.find("/calibrations/");
-    create.set_parent(name.substr(0, at));
-    if (at != std::string::npos) {
-      create.set_calibration_id(name.substr(name.rfind('/') + 1));
-    }
-    *create.mutable_calibration() = *std::move(said);
-    create.set_validate_only(dry);
-    v1::Calibration created;
-    const absl::Status status = session.Call(
-        session.client().calibration(),
-        &v1::CalibrationService::Stub::CreateCalibration, create, &created);
-    if (!status.ok()) return WithHint(status, CatalogHint(status));
-  }
-  if (dry) return Answer{.out = absl::StrCat("would be applied ", name, "\n")};
-  v1::ApplyCalibrationRequest request;
-  request.set_name(name);
-  request.set_profile_etag(arguments.catalog.etag);
-  v1::HardwareProfile profile;
-  const absl::Status status = session.Call(
-      session.client().calibration(),
-      &v1::CalibrationService::Stub::ApplyCalibration, request, &profile);
-  if (!status.ok()) return status;
-  if (arguments.output == OutputFormat::kJson) return JsonAnswer(profile);
-  return Answer{.out = absl::StrCat("updated ", profile.name(), "@",
-                                    profile.revision_id(), "\n")};
 }
 
 }  // namespace mansard::cli
