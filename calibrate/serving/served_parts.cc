@@ -90,8 +90,8 @@ ServedParts PartsOfRun(const ServedTarget& served, const ServingRow& row,
   const auto batch = static_cast<int64_t>(parts.batch);
   const model::PromptChunks chunks = model::ChunksOf(load.shape, budget);
   parts.prompt_passes = static_cast<double>(chunks.passes);
-  parts.prompts_a_pass =
-      static_cast<double>(budget / load.shape.computed_tokens());
+  const int64_t whole_prompts = budget / load.shape.computed_tokens();
+  parts.prompts_a_pass = static_cast<double>(whole_prompts);
   parts.token_budget = budget;
   parts.admission = recipe.admission;
   parts.prefill_first = IsPrefillFirst(row);
