@@ -48,7 +48,7 @@ absl::Status ReadCountsOf(
     std::initializer_list<const std::vector<ServingCount>*> tables,
     ServingFlags* flags) {
   for (const auto* table : tables) {
-    const absl::Status status = ReadCounts(tree, *table, flags);
+    absl::Status status = ReadCounts(tree, *table, flags);
     if (!status.ok()) return status;
   }
   return absl::OkStatus();
@@ -81,7 +81,7 @@ absl::Status ReadObserve(CommandTree& tree, ServingFlags* flags) {
         absl::StrCat("--apply is \"", flags->apply, "\"; allowed: on, off"),
         HelpHint(tree.Deepest()));
   }
-  const absl::Status counts = ReadCounts(tree, ReportCounts(), flags);
+  absl::Status counts = ReadCounts(tree, ReportCounts(), flags);
   if (!counts.ok()) return counts;
   if (flags->reports.value_or(0) < 0) {
     return UsageError(
@@ -104,13 +104,13 @@ absl::Status ReadObserve(CommandTree& tree, ServingFlags* flags) {
 
 absl::Status ReadPredict(CommandTree& tree, Arguments* arguments) {
   ServingFlags& flags = arguments->serving;
-  const absl::Status counts = ReadCountsOf(
+  absl::Status counts = ReadCountsOf(
       tree, {&ShapeCounts(), &DraftCounts(), &StateCounts()}, &flags);
   if (!counts.ok()) return counts;
   const std::vector<ServingCount> generated = {
       {"--generated", &ServingFlags::generated,
        std::numeric_limits<int32_t>::max(), false, ""}};
-  const absl::Status made = ReadCounts(tree, generated, &flags);
+  absl::Status made = ReadCounts(tree, generated, &flags);
   if (!made.ok() || !flags.queries.empty()) return made;
   if (arguments->operand.empty()) return Missing(tree, "ENGINE");
   if (!flags.input.has_value()) return Missing(tree, "--input-tokens");
@@ -148,7 +148,7 @@ absl::Status ReadServing(CommandTree& tree, Command command,
   if (command == Command::kEnginePredict) return ReadPredict(tree, arguments);
   if (command == Command::kEngineImport) return ReadImport(tree, arguments);
   if (command == Command::kEngineLoad) {
-    const absl::Status counts = ReadCountsOf(
+    absl::Status counts = ReadCountsOf(
         tree, {&ShapeCounts(), &DraftCounts()}, &arguments->serving);
     return counts.ok() ? NeedShape(tree, arguments->serving) : counts;
   }
@@ -160,7 +160,7 @@ absl::Status ReadServing(CommandTree& tree, Command command,
     return absl::OkStatus();
   }
   const bool capacity = command == Command::kEngineCapacity;
-  const absl::Status counts = ReadCountsOf(
+  absl::Status counts = ReadCountsOf(
       tree, {&ShapeCounts(), capacity ? &DraftCounts() : &MaxBatchCounts()},
       &arguments->serving);
   return counts.ok() ? NeedShape(tree, arguments->serving) : counts;

@@ -58,7 +58,7 @@ absl::string_view FateWord(Fate fate) {
   return "";
 }
 
-const std::vector<FlagSpec>& FlagsOf(Runtime runtime) {
+absl::Span<const FlagSpec> FlagsOf(Runtime runtime) {
   switch (runtime) {
     case Runtime::kVllm:
       return VllmFlags();

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "absl/strings/string_view.h"
+#include "absl/types/span.h"
 
 namespace mansard::importing {
 
@@ -44,10 +45,10 @@ struct FlagSpec {
   absl::string_view note;
 };
 
-const std::vector<FlagSpec>& VllmFlags();
-const std::vector<FlagSpec>& SglangFlags();
-const std::vector<FlagSpec>& TrtllmFlags();
-const std::vector<FlagSpec>& FlagsOf(Runtime runtime);
+absl::Span<const FlagSpec> VllmFlags();
+absl::Span<const FlagSpec> SglangFlags();
+absl::Span<const FlagSpec> TrtllmFlags();
+absl::Span<const FlagSpec> FlagsOf(Runtime runtime);
 
 // The first of a spec's names.
 absl::string_view MainName(const FlagSpec& spec);

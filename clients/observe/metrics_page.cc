@@ -14,7 +14,7 @@
 namespace mansard::observe {
 namespace {
 
-constexpr size_t kMaxBytes = 16 * 1024 * 1024;
+constexpr size_t kMaxBytes = size_t{16} << 20;
 
 absl::Status Unavailable(const MetricsUrl& url, absl::string_view why) {
   return absl::UnavailableError(absl::StrCat("http:", "//", url.host, ":",
@@ -28,7 +28,7 @@ absl::StatusOr<std::string> ReadBody(const MetricsUrl& url,
                                      mg_connection* connection,
                                      int64_t length) {
   std::string body;
-  std::array<char, 64 * 1024> block{};
+  std::array<char, size_t{64} << 10> block{};
   for (;;) {
     const int got = mg_read(connection, block.data(), block.size());
     if (got <= 0) {

@@ -158,7 +158,8 @@ class Prediction {
                           Interval& token) {
     if (engine_.role() == ServingRole::kDecode || batch_ == 1) return;
     const int64_t budget = engine_.limits().max_batched_tokens;
-    const auto passes = static_cast<double>((computed_ + budget - 1) / budget);
+    const int64_t whole_passes = (computed_ + budget - 1) / budget;
+    const auto passes = static_cast<double>(whole_passes);
     const int64_t ranks = std::min(batch_, engine_.data_ranks());
     const auto each = static_cast<int64_t>(
         std::ceil(static_cast<double>(computed_) / passes));

@@ -142,7 +142,9 @@ TEST(ServedForm, TimesOfRangesHoldThoseBetween) {
       for (const double last : {first, 2 * first, 300.}) {
         const ServedTimesRange range =
             TimesOver(form, first, last, {passes, passes});
-        for (double batch = first; batch <= last; batch += 1) {
+        for (auto size = static_cast<int64_t>(first);
+             size <= static_cast<int64_t>(last); ++size) {
+          const auto batch = static_cast<double>(size);
           const ServedTimes times = TimesOf(form, batch, batch, passes);
           EXPECT_LE(range.least.first_token.Sum(),
                     1.000001 * times.first_token.Sum());

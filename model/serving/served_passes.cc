@@ -141,8 +141,9 @@ ServedForm ServedPasses::FormOf(double tokens_per_pass) const {
   form.output_tokens = static_cast<double>(shape_.output_tokens);
   form.tokens_per_pass = tokens_per_pass;
   form.prompt_passes = HasPrompts() ? static_cast<double>(chunks_.passes) : 0;
-  form.prompts_a_pass = static_cast<double>(engine.limits().max_batched_tokens /
-                                            shape_.computed_tokens());
+  const int64_t whole_prompts =
+      engine.limits().max_batched_tokens / shape_.computed_tokens();
+  form.prompts_a_pass = static_cast<double>(whole_prompts);
   form.SetAdmission(engine.admission(), engine.limits().max_batched_tokens,
                     shape_.computed_tokens());
   form.layers = static_cast<double>(

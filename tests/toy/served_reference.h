@@ -120,8 +120,9 @@ inline ReferenceTimes ReferenceOf(const model::ServingEngine& engine,
   const double rho =
       std::min(k.max_prompt_utilization, b * times.prompt / (o * times.tpot));
   const double wait = rho / (1 - rho) * times.prompt / 2;
-  const double burst =
-      times.alone * (std::min(static_cast<double>(budget / i), b) + b) / 2;
+  const int64_t whole_prompts = budget / i;
+  const auto in_pass = static_cast<double>(whole_prompts);
+  const double burst = times.alone * (std::min(in_pass, b) + b) / 2;
   const double queue =
       load.concurrency > b ? (load.concurrency / b - 1) * o * times.tpot : 0;
   const auto layers = static_cast<double>(
@@ -129,9 +130,10 @@ inline ReferenceTimes ReferenceOf(const model::ServingEngine& engine,
   const ReferenceHeld held =
       HeldBy(engine.admission(), b * a / o,
              static_cast<double>(budget) / static_cast<double>(i));
-  const double in_pass = std::max<double>(1, static_cast<double>(budget / i));
   const double behind =
-      ((std::min(in_pass, 1 + held.others) + 1 + held.others) / 2 - 1) *
+      ((std::min(std::max(1., in_pass), 1 + held.others) + 1 + held.others) /
+           2 -
+       1) *
       times.prompt;
   times.ttft = (1 - s) * (times.prompt + std::max(wait, behind) + queue) +
                s * burst * k.burst +
