@@ -132,14 +132,14 @@ class CudaFitter {
       ASSIGN_OR_RETURN(
           const FamilyFit fit,
           FitFamilies(task.rows, profile_, base, plan,
-                      {.max_rows = 256, .evaluations = 250, .resamples = 0}));
+                      {.max_rows = 256, .evaluations = 250, .draws = 0}));
       const double loss = fit.cross_loss.value_or(fit.result.mean_loss);
       if (loss >= least) continue;
       least = loss;
       best = &plan;
     }
     return FitFamilies(task.rows, profile_, base, *best,
-                       {.resamples = options_.resamples});
+                       {.draws = options_.draws});
   }
 
   absl::Status Fit(const std::string& name, const Task& task) {

@@ -23,7 +23,7 @@ struct CudaFitOptions {
   // Rows of products and attention on the held-out side are not fitted.
   bool hold_out = false;
   // Fits of resampled rows, which give parameters their p10 and p90.
-  int resamples = 12;
+  int draws = 12;
 };
 
 // Whether the fit does not see the row.

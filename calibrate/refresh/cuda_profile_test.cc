@@ -197,7 +197,7 @@ TEST_F(CudaProfileTest, TextReadsBackAndGatesNameWhatIsWrong) {
       result.reason = "no kernel";
     }
   }
-  const auto fit = FitCudaProfile(record, data_, {.resamples = 0});
+  const auto fit = FitCudaProfile(record, data_, {.draws = 0});
   ASSERT_TRUE(fit.ok()) << fit.status();
   bool named = false;
   for (const NamedResult& one : fit->refreshed.named) {
@@ -242,7 +242,7 @@ TEST_F(CudaProfileTest, NamesWhatIsMissing) {
   const auto proof = ProveCuda(record, data_);
   ASSERT_TRUE(proof.ok()) << proof.status();
   EXPECT_FALSE(proof->Holds());  // No product.
-  const auto fit = FitCudaProfile(record, data_, {.resamples = 0});
+  const auto fit = FitCudaProfile(record, data_, {.draws = 0});
   ASSERT_TRUE(fit.ok()) << fit.status();
   EXPECT_EQ(fit->refreshed.families.size(), 4u);  // Decodes, three kernels.
   EXPECT_THAT(fit->unfitted,

@@ -14,7 +14,7 @@
 namespace mansard::calibrate {
 namespace {
 
-constexpr CudaFitOptions kProofOptions = {.hold_out = true, .resamples = 0};
+constexpr CudaFitOptions kProofOptions = {.hold_out = true, .draws = 0};
 
 // What is said of a row.
 struct Judged {
