@@ -83,7 +83,10 @@ precision, engine, parallelism), without each model and without each device.
 - **p10 to p90 holds**: the share of measured times in the interval, which is
   made from the other half of the runs.
 - **roofline**: the same load with passes at max(FLOP / peak, bytes / bandwidth).
-- What no column says stays unknown, and is not fitted: drafts, hits of prefix
+- Token budgets, and passes that requests wait until the engine looks at them, are
+  those of the public recipes of these benchmarks, chosen by column
+  (`calibrate/tables/serving_recipes.h`).
+- What neither says stays unknown, and is not fitted: drafts, hits of prefix
   caches, the cache's format, slots, versions of half the runs.
 
 TEXT

@@ -14,6 +14,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
+#include "server/commit.h"
 #include "server/heavy_pool.h"
 #include "server/log.h"
 #include "server/version.h"
@@ -89,7 +90,7 @@ void SetUsage() {
       "--listen.");
   absl::FlagsUsageConfig usage;
   usage.version_string = [] {
-    return absl::StrCat("mansardd ", kVersion, "\n");
+    return absl::StrCat("mansardd ", kVersion, " (commit ", kCommit, ")\n");
   };
   usage.contains_help_flags = [](absl::string_view file) {
     return absl::EndsWith(file, "server/flags.cc");
@@ -108,6 +109,7 @@ absl::StatusOr<ServerOptions> OptionsFromCommandLine(int argc, char** argv) {
         absl::StrCat("unexpected argument \"", words[1], "\""));
   }
   ServerOptions options;
+  options.commit = kCommit;
   options.listen_address = absl::GetFlag(FLAGS_listen);
   options.metrics_address = absl::GetFlag(FLAGS_metrics_listen);
   options.catalog_dir = absl::GetFlag(FLAGS_catalog_dir);

@@ -2,11 +2,15 @@
 #include <gmock/gmock.h>
 #include <grpcpp/grpcpp.h>
 #include <gtest/gtest.h>
+#include <rapidjson/document.h>
 #include <signal.h>
 
 #include <future>
 #include <string>
 
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "absl/strings/string_view.h"
 #include "server/version.h"
 #include "tests/support/error_facts.h"
 #include "tests/support/process.h"
@@ -47,6 +51,60 @@ v1::BatchEstimateRequest LongCall() {
   }
   while (batch.requests_size() < 50) *batch.add_requests() = request;
   return batch;
+}
+
+TEST(Mansardd, LogsTheIdOfARequestAndAnswersItWithErrors) {
+  ServerProcess server({});
+  ASSERT_FALSE(server.address.empty()) << server.process.output();
+  const auto stub = v1::EstimationService::NewStub(ChannelTo(server));
+  const auto id_of = [&stub](const std::string& said) {
+    grpc::ClientContext context;
+    SetDeadline(context);
+    context.AddMetadata("x-request-id", said);
+    v1::EstimateResponse response;
+    EXPECT_FALSE(stub->Estimate(&context, {}, &response).ok());
+    const auto found = context.GetServerTrailingMetadata().find("x-request-id");
+    return found == context.GetServerTrailingMetadata().end()
+               ? ""
+               : std::string(found->second.data(), found->second.size());
+  };
+  EXPECT_EQ(id_of("checkout-17"), "checkout-17");
+  const auto line = server.process.ReadUntil("\"event\":\"rpc\"");
+  EXPECT_THAT(line.value_or(""),
+              HasSubstr("\"request_id\":\"checkout-17\",\"method\":\""
+                        "mansard.v1.EstimationService/Estimate\""));
+  // Not what could be taken for another line's.
+  const std::string made = id_of("two words");
+  EXPECT_THAT(made, ::testing::MatchesRegex("[0-9a-f]{16}-1"));
+  EXPECT_TRUE(server.process.ReadUntil(made).has_value());
+  // All that it has written is one JSON object a line.
+  int lines = 0;
+  for (absl::string_view text :
+       absl::StrSplit(server.process.output(), '\n', absl::SkipEmpty())) {
+    ++lines;
+    rapidjson::Document json;
+    json.Parse(text.data(), text.size());
+    ASSERT_FALSE(json.HasParseError()) << text;
+    for (const char* key : {"time", "level", "event"}) {
+      EXPECT_TRUE(json.HasMember(key) && json[key].IsString()) << text;
+    }
+  }
+  EXPECT_GE(lines, 3);
+}
+
+TEST(Mansardd, SaysWhichCommitRuns) {
+  ServerProcess server({});
+  Process version({ServerBinary(), "--version"});
+  ASSERT_EQ(version.Wait(), 0);
+  const std::string& said = version.output();
+  const size_t begin = said.find("(commit ") + 8;
+  const std::string commit = said.substr(begin, said.find(')') - begin);
+  EXPECT_THAT(commit, ::testing::MatchesRegex("unknown|[0-9A-Za-z._-]+"));
+  EXPECT_THAT(server.process.output(),
+              HasSubstr(absl::StrCat("\"commit\":\"", commit, "\"")));
+  EXPECT_THAT(HttpGet(server.metrics_address, "/metrics").body,
+              HasSubstr(absl::StrCat("mansard_build_info{commit=\"", commit,
+                                     "\",version=\"")));
 }
 
 TEST(Mansardd, FinishesItsCallsOnSigterm) {

@@ -1,32 +1,30 @@
-// What the server counts. All families are declared in one table in
-// metrics.cc, which is their documentation.
+// What the server counts. All families are declared in metric_table.h, which is
+// their documentation.
 //
 // Labels come from closed sets and from catalog ids only, so that callers
 // cannot make series: an inline graph or profile counts as "inline". A family
-// has at most kMaxSeries series; what would be beyond counts as "other", and
-// mansard_metric_label_overflow_total says how often.
+// with ids has at most kMaxSeries (200) series; what would be beyond counts as
+// "other", and mansard_metric_label_overflow_total says how often.
 #pragma once
 
-#include <cstddef>
 #include <memory>
 #include <string>
 
 #include "absl/status/status.h"
-#include "model/estimate/aggregate.h"
 #include "server/call_class.h"
+#include "server/engine_metrics.h"
 #include "server/method.h"
-#include "server/prediction_handles.h"
+#include "server/prediction_metrics.h"
 
 namespace mansard::server {
 
 struct CatalogState;
 
-inline constexpr size_t kMaxSeries = 200;
-
 // Thread-safe. Handles are resolved once: a call costs a few atomic additions.
 class Metrics {
  public:
-  Metrics();
+  // `commit`: of mansard_build_info.
+  explicit Metrics(const std::string& commit = "unknown");
   ~Metrics();
   Metrics(const Metrics&) = delete;
   Metrics& operator=(const Metrics&) = delete;
@@ -43,11 +41,9 @@ class Metrics {
   void HeavyQueued();
   void HeavyStarted(double waited_seconds);
   void HeavyRejected();
-  // Empty ids stand for inline graphs and profiles.
-  void RecordPrediction(const std::string& model_id,
-                        const std::string& hardware_id,
-                        const model::PhaseEstimate& estimate,
-                        const PredictionHandles& handles = {});
+  PredictionMetrics& predictions();
+  EngineMetrics& engines();
+  CalibrationMetrics& calibrations();
   // Those of a new state of the catalog.
   void SetCatalog(const CatalogState& state);
 

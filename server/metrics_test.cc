@@ -4,39 +4,23 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <ctime>
 #include <string>
 #include <vector>
 
-#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_split.h"
+#include "server/catalog/catalog.h"
+#include "server/metric_family.h"
+#include "server/metrics_testing.h"
+#include "server/version.h"
 
 namespace mansard::server {
 namespace {
 
+using ::testing::ElementsAre;
+using ::testing::EndsWith;
 using ::testing::HasSubstr;
 using ::testing::UnorderedElementsAre;
-
-model::PhaseEstimate DecodeStep(double seconds) {
-  model::PhaseEstimate estimate;
-  estimate.phase = model::Phase::kDecode;
-  estimate.estimate = model::Seconds::Of(seconds);
-  estimate.bound_times[static_cast<size_t>(model::Bound::kMemory)] =
-      model::Seconds::Of(seconds * 0.75);
-  estimate.bound_times[static_cast<size_t>(model::Bound::kOverhead)] =
-      model::Seconds::Of(seconds * 0.25);
-  return estimate;
-}
-
-// Lines of the scrape that start with `prefix`.
-std::vector<std::string> Lines(const Metrics& metrics,
-                               const std::string& prefix) {
-  std::vector<std::string> lines;
-  for (absl::string_view line : absl::StrSplit(metrics.Scrape(), '\n')) {
-    if (absl::StartsWith(line, prefix)) lines.emplace_back(line);
-  }
-  return lines;
-}
 
 TEST(Metrics, CountsCallsByMethodAndCode) {
   Metrics metrics;
@@ -92,9 +76,9 @@ TEST(Metrics, HeavyCallsWaitStartOrAreRejected) {
 
 TEST(Metrics, PredictionsAddUpOverBounds) {
   Metrics metrics;
-  metrics.RecordPrediction("llama-3.1-8b", "h100-sxm", DecodeStep(0.5));
-  metrics.RecordPrediction("llama-3.1-8b", "h100-sxm", DecodeStep(0.5));
-  metrics.RecordPrediction("", "", DecodeStep(2));
+  Record(metrics, "llama-3.1-8b", "h100-sxm", DecodeStep(0.5));
+  Record(metrics, "llama-3.1-8b", "h100-sxm", DecodeStep(0.5));
+  Record(metrics, "", "", DecodeStep(2));
   const std::string text = metrics.Scrape();
   EXPECT_THAT(text, HasSubstr("mansard_predicted_step_seconds_sum{hardware="
                               "\"h100-sxm\",model=\"llama-3.1-8b\",phase="
@@ -109,27 +93,122 @@ TEST(Metrics, PredictionsAddUpOverBounds) {
                         "phase=\"decode\"} 0.5"));
 }
 
-TEST(Metrics, AFullFamilyCountsAsOther) {
+TEST(Metrics, WorkIsOfAllRepeatsAndAKindIsExtrapolatedOnce) {
   Metrics metrics;
-  for (int i = 0; i < 500; ++i) {
-    metrics.RecordPrediction(absl::StrCat("model-", i), "h100-sxm",
-                             DecodeStep(1));
+  Record(metrics, "m", "h", StepOfThreeOps());
+  Record(metrics, "m", "h", StepOfThreeOps());
+  const std::string labels = "{hardware=\"h\",model=\"m\",phase=\"decode\"} ";
+  const std::string text = metrics.Scrape();
+  // 2 x (2 x 10 x 1000 + 7), and so on.
+  EXPECT_THAT(text, HasSubstr("mansard_estimated_flops_per_gpu_total" + labels +
+                              "40014\n"));
+  EXPECT_THAT(text, HasSubstr("mansard_estimated_read_bytes_per_gpu_total" +
+                              labels + "4810\n"));
+  EXPECT_THAT(text, HasSubstr("mansard_estimated_write_bytes_per_gpu_total" +
+                              labels + "1206\n"));
+  EXPECT_THAT(Lines(metrics, "mansard_extrapolations_total{"),
+              UnorderedElementsAre("mansard_extrapolations_total{hardware="
+                                   "\"h\",op_kind=\"gemm\"} 2"));
+}
+
+TEST(Metrics, SaysWhatSchedulersWereTold) {
+  Metrics metrics;
+  model::BatchAnswer answer;
+  answer.batch = 24;
+  answer.limit = model::BatchLimit::kKvBudget;
+  metrics.engines().Recommended("chat", answer);
+  const std::string text = metrics.Scrape();
+  EXPECT_THAT(text, HasSubstr("mansard_recommended_batch_requests_bucket{"
+                              "engine=\"chat\",le=\"16\"} 0\n"));
+  EXPECT_THAT(text, HasSubstr("mansard_recommended_batch_requests_bucket{"
+                              "engine=\"chat\",le=\"32\"} 1\n"));
+  EXPECT_THAT(Lines(metrics, "mansard_recommendations_total{"),
+              UnorderedElementsAre("mansard_recommendations_total{engine="
+                                   "\"chat\",limit=\"kv_budget\"} 1"));
+}
+
+TEST(Metrics, ObservedAndExpectedTimesAddUp) {
+  Metrics metrics;
+  EngineMetrics& engines = metrics.engines();
+  engines.Observed("chat", model::Phase::kDecode, model::Seconds::Of(3), 1.5);
+  engines.Observed("chat", model::Phase::kDecode, model::Seconds::Of(1), 0.5);
+  // Nothing can be said of these.
+  engines.Observed("chat", model::Phase::kDecode, model::Seconds::Of(1), 0);
+  engines.Observed("chat", model::Phase::kDecode, model::Seconds::Of(0), 1);
+  const std::string labels = "{engine=\"chat\",phase=\"decode\"} ";
+  const std::string text = metrics.Scrape();
+  EXPECT_THAT(
+      text, HasSubstr("mansard_observed_step_seconds_total" + labels + "4\n"));
+  EXPECT_THAT(
+      text, HasSubstr("mansard_expected_step_seconds_total" + labels + "4\n"));
+  EXPECT_THAT(text, HasSubstr("mansard_observations_total" + labels + "2\n"));
+  EXPECT_THAT(text, HasSubstr("mansard_observed_to_predicted_ratio_sum" +
+                              labels + "2\n"));
+}
+
+TEST(Metrics, CountsWhatBecameOfCalibrations) {
+  Metrics metrics;
+  v1::Calibration calibration;
+  for (const auto outcome :
+       {v1::Measurement::OUTCOME_MEASURED, v1::Measurement::OUTCOME_MEASURED,
+        v1::Measurement::OUTCOME_FAILED}) {
+    calibration.add_measurements()->set_outcome(outcome);
   }
-  EXPECT_LE(Lines(metrics, "mansard_predicted_step_seconds_count{").size(),
+  metrics.calibrations().Kept("h", calibration);
+  metrics.calibrations().Applied("h", /*fits=*/true);
+  metrics.calibrations().Applied("h", /*fits=*/false);
+  EXPECT_THAT(
+      Lines(metrics, "mansard_calibration"),
+      UnorderedElementsAre(
+          "mansard_calibrations_total{hardware=\"h\",outcome=\"kept\"} 1",
+          "mansard_calibrations_total{hardware=\"h\",outcome=\"applied\"} 1",
+          "mansard_calibrations_total{hardware=\"h\",outcome=\"unfit\"} 1",
+          "mansard_calibration_measurements_total{hardware=\"h\",outcome="
+          "\"measured\"} 2",
+          "mansard_calibration_measurements_total{hardware=\"h\",outcome="
+          "\"failed\"} 1"));
+}
+
+TEST(Metrics, SaysWhatTheCatalogHolds) {
+  const auto catalog = Catalog::OpenInMemory();
+  ASSERT_TRUE(catalog.ok());
+  Metrics metrics;
+  metrics.SetCatalog(*(*catalog)->state());
+  const std::string text = metrics.Scrape();
+  EXPECT_THAT(text,
+              HasSubstr("mansard_catalog_resources{kind=\"engine\"} 0\n"));
+  EXPECT_THAT(
+      text,
+      HasSubstr(
+          "mansard_catalog_broken_resources{kind=\"hardware_profile\"} 0"));
+  // As many as the gauge says, each once.
+  const size_t profiles = (*catalog)->state()->snapshot->profiles().size();
+  EXPECT_EQ(Lines(metrics, "mansard_profile_info{").size(), profiles);
+  EXPECT_THAT(
+      Lines(metrics, "mansard_profile_info{hardware=\"h100-sxm\","),
+      ElementsAre(EndsWith("provenance=\"shipped\",tier=\"calibrated\"} 1")));
+  EXPECT_THAT(Lines(metrics, "mansard_profile_info{hardware=\"t4\","),
+              ElementsAre(EndsWith("provenance=\"shipped\",tier=\"spec\"} 1")));
+  EXPECT_THAT(Lines(metrics, "mansard_calibration_residual_ratio{"),
+              ::testing::Contains(HasSubstr("hardware=\"h100-sxm\"")));
+  EXPECT_LE(Lines(metrics, "mansard_calibration_residual_ratio{").size(),
             kMaxSeries);
-  EXPECT_LE(Lines(metrics, "mansard_predicted_bound_seconds_total{").size(),
-            kMaxSeries);
-  // 197 of 500 have room beside the three "other" phases.
-  EXPECT_THAT(metrics.Scrape(),
-              HasSubstr("mansard_metric_label_overflow_total{metric="
-                        "\"mansard_predicted_step_seconds\"} 303"));
-  // Nothing is lost.
-  double total = 0;
-  for (const std::string& line :
-       Lines(metrics, "mansard_predicted_step_seconds_count{")) {
-    total += std::stod(line.substr(line.rfind(' ')));
-  }
-  EXPECT_EQ(total, 500);
+  // What has no calibration has no time of one.
+  EXPECT_THAT(Lines(metrics, "mansard_profile_calibrate_timestamp_seconds"),
+              ::testing::IsEmpty());
+  const std::vector<std::string> changed =
+      Lines(metrics, "mansard_catalog_change_timestamp_seconds ");
+  ASSERT_EQ(changed.size(), 1u);
+  EXPECT_NEAR(std::stod(changed[0].substr(changed[0].rfind(' '))),
+              static_cast<double>(time(nullptr)), 60);
+}
+
+TEST(Metrics, SaysWhatRuns) {
+  const Metrics metrics("1a2b3c4d5e6f");
+  EXPECT_THAT(Lines(metrics, "mansard_build_info{"),
+              ElementsAre(absl::StrCat(
+                  "mansard_build_info{commit=\"1a2b3c4d5e6f\",version=\"",
+                  kVersion, "\"} 1")));
 }
 
 TEST(Metrics, SaysWhatTheProcessUses) {

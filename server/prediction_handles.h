@@ -16,7 +16,7 @@ class PredictionHandles {
   PredictionHandles& operator=(const PredictionHandles&) = delete;
 
  private:
-  friend class Metrics;
+  friend class PredictionMetrics;
   mutable std::array<std::atomic<const void*>, 3> by_phase_{};
 };
 

@@ -58,7 +58,7 @@ absl::Status CallContext::CheckAlive() const {
 }
 
 CallRecord::CallRecord(ServerEnv& env, Method method, CallClass call_class,
-                       const grpc::CallbackServerContext& context)
+                       grpc::CallbackServerContext& context)
     : env_(env),
       method_(method),
       context_(context),
@@ -69,20 +69,25 @@ CallRecord::CallRecord(ServerEnv& env, Method method, CallClass call_class,
 grpc::Status CallRecord::Finish(const absl::Status& status) const {
   const double seconds = SecondsSince(start_);
   env_.metrics.CallHandled(method_, status.code(), seconds);
-  Log(status, seconds);
+  const bool log = env_.logger.Enabled(LevelOf(status));
+  if (log || !status.ok()) {
+    const std::string id = env_.request_ids.Of(context_);
+    if (log) Log(status, seconds, id);
+    if (!status.ok()) context_.AddTrailingMetadata(kRequestIdHeader, id);
+  }
   return ToGrpcStatus(status);
 }
 
-void CallRecord::Log(const absl::Status& status, double seconds) const {
-  const LogLevel level = LevelOf(status);
-  if (!env_.logger.Enabled(level)) return;
+void CallRecord::Log(const absl::Status& status, double seconds,
+                     const std::string& request_id) const {
   const std::string method =
       absl::StrCat(NamesOf(method_).service, "/", NamesOf(method_).method);
   const std::string code = absl::StatusCodeToString(status.code());
   const std::string peer = context_.peer();
   const std::string reason = status.ok() ? "" : ErrorInfoOf(status).reason();
   const std::string message = Clip(status.message(), 500);
-  std::vector<LogField> fields = {{"method", method},
+  std::vector<LogField> fields = {{"request_id", request_id},
+                                  {"method", method},
                                   {"code", code},
                                   {"handler_seconds", seconds},
                                   {"peer", peer}};
@@ -90,7 +95,7 @@ void CallRecord::Log(const absl::Status& status, double seconds) const {
     fields.push_back({"reason", reason});
     fields.push_back({"message", message});
   }
-  env_.logger.Log(level, "rpc", fields);
+  env_.logger.Log(LevelOf(status), "rpc", fields);
 }
 
 void HeavyReactor::OnDone() {

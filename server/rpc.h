@@ -9,6 +9,7 @@
 #include <chrono>
 #include <functional>
 #include <memory>
+#include <string>
 
 #include "absl/status/status.h"
 #include "server/call_class.h"
@@ -46,17 +47,18 @@ class CallContext {
 class CallRecord {
  public:
   CallRecord(ServerEnv& env, Method method, CallClass call_class,
-             const grpc::CallbackServerContext& context);
+             grpc::CallbackServerContext& context);
 
-  // Counts, logs and converts. Once.
+  // Counts, logs and converts; a failure's trailers say the call's id. Once.
   grpc::Status Finish(const absl::Status& status) const;
 
  private:
-  void Log(const absl::Status& status, double seconds) const;
+  void Log(const absl::Status& status, double seconds,
+           const std::string& request_id) const;
 
   ServerEnv& env_;
   Method method_;
-  const grpc::CallbackServerContext& context_;
+  grpc::CallbackServerContext& context_;
   std::chrono::steady_clock::time_point start_;
 };
 

@@ -3,11 +3,13 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <string>
 #include <vector>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "absl/strings/string_view.h"
 #include "server/store/sqlite_store.h"
 #include "tests/support/scheduling_calls.h"
 #include "tests/support/temporary_folder.h"
@@ -133,23 +135,30 @@ TEST_F(SchedulingServiceTest, CountsItsCallsByMethodAndCode) {
   }
 }
 
-// Engines come and go by the hundred: none is a label.
-TEST_F(SchedulingServiceTest, NoSeriesGrowWithTheEngines) {
+// Engines come and go by the hundred: what they were told is by engine, up to
+// the limit of a family; nothing else is, and none that is not there.
+TEST_F(SchedulingServiceTest, OnlyRecommendationsAreByEngine) {
   CreateEngine("chat");
   CallAll("engines/chat");
-  const auto lines = [this] {
+  const auto others = [this] {
+    int count = 0;
     const std::string text = Scrape();
-    return std::count(text.begin(), text.end(), '\n');
+    for (absl::string_view line : absl::StrSplit(text, '\n')) {
+      if (!absl::StartsWith(line, "mansard_recommend")) ++count;
+    }
+    return count;
   };
-  const auto before = lines();
+  const int before = others();
   ASSERT_GT(before, 100);
   for (int i = 0; i < 10; ++i) {
     CreateEngine(absl::StrCat("chat-", i));
     EXPECT_THAT(CallAll(absl::StrCat("engines/chat-", i)), ::testing::Each(""));
     CallAll(absl::StrCat("engines/cat-", i));
   }
-  EXPECT_EQ(lines(), before);
-  EXPECT_THAT(Scrape(), Not(HasSubstr("chat-")));
+  EXPECT_EQ(others(), before);
+  EXPECT_THAT(Scrape(), HasSubstr("mansard_recommendations_total{engine="
+                                  "\"chat-9\",limit=\"engine\"} 1\n"));
+  EXPECT_THAT(Scrape(), Not(HasSubstr("\"cat-")));
 }
 
 // Sums of equal requests determine the pass.

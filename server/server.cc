@@ -58,7 +58,7 @@ struct Server::Parts {
   Parts(ServerOptions server_options, std::unique_ptr<Catalog> opened)
       : options(std::move(server_options)),
         env(options.log_level, std::move(opened), options.heavy_threads,
-            options.heavy_queue) {}
+            options.heavy_queue, options.commit) {}
 
   // What of it needs saying once.
   void LogCatalog() const;
@@ -183,6 +183,7 @@ absl::StatusOr<std::unique_ptr<Server>> Server::Create(ServerOptions options) {
   server->parts_->env.logger.Log(
       LogLevel::kInfo, "serving",
       {{"version", kVersion},
+       {"commit", server->parts_->options.commit},
        {"listen", server->parts_->options.listen_address},
        {"port", server->port()},
        {"metrics_port", server->metrics_port()}});

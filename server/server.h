@@ -57,6 +57,9 @@ struct ServerOptions {
   int heavy_threads = DefaultHeavyThreads();
   int heavy_queue = 64;
 
+  // What the program was built from, for mansard_build_info and the log.
+  std::string commit = "unknown";
+
   // Where calls are logged, as JSON lines on stderr: kInfo has one a call.
   LogLevel log_level = LogLevel::kWarning;
 };

@@ -115,7 +115,8 @@ TEST(Server, HttpPagesAnswer) {
   EXPECT_EQ(HttpGet(server.metrics_address(), "/").code, 404);
   const HttpAnswer metrics = HttpGet(server.metrics_address(), "/metrics");
   EXPECT_EQ(metrics.code, 200);
-  EXPECT_THAT(metrics.body, HasSubstr("mansard_build_info{version=\""));
+  EXPECT_THAT(metrics.body,
+              HasSubstr("mansard_build_info{commit=\"unknown\",version=\""));
   EXPECT_THAT(metrics.body,
               HasSubstr("mansard_catalog_resources{kind=\"model_graph\"}"));
 }

@@ -122,14 +122,17 @@ class BusyPoolTest : public StepStreamTest {
       *batch.add_requests() = batch.requests(0);
     }
     std::vector<std::thread> busy;
-    for (int i = 0; i < 2; ++i) {
+    const auto start = [&] {
       busy.emplace_back([this, batch] {
         v1::BatchEstimateResponse response;
         server_.BatchEstimate(batch, &response);
       });
-    }
-    // To create the engine was the first.
+    };
+    start();
+    // To create the engine was the first. Before the thread has taken this one,
+    // another would find the queue full.
     EXPECT_TRUE(Await("mansard_heavy_rpc_wait_seconds_count 2"));
+    start();
     EXPECT_TRUE(Await("mansard_heavy_rpcs_queued 1"));
     return busy;
   }

@@ -53,7 +53,6 @@ std::vector<LinearCost> StepCosts() {
         {absl::StrCat(model::OpGroupName(static_cast<OpGroup>(i)), " each"),
          kEachSigma});
   }
-  costs.push_back({"constants", 0});
   return costs;
 }
 
@@ -64,14 +63,9 @@ std::vector<LinearCost> FirstTokenTerms() {
           {"burst", 0.1},       {"decode passes", 0.8}, {"request", 2.5},
           {"input token", 1.5}, {"prompt layer", 2.5},  {"concurrent", 1.5}};
 }
-// Wider constants tell a fit's own runs and no others: cross-validated on the
-// fitted side alone, errors fell from 0.03 on and stand still beyond.
-constexpr double kFirstTokenRidge = 0.3;
-// Of a time to the first token beside one per output token, where both tell of
-// what passes cost: it scatters more.
-constexpr double kFirstTokenWeight = 0.3;
-// Shares of waiting follow from the costs that they are fitted with.
-constexpr int kRounds = 2;
+// Of the ridges from 0.02 to 0.3, whose cross-validated errors differ by less
+// than half a point.
+constexpr double kFirstTokenRidge = 0.1;
 
 std::string EngineLevel(absl::string_view framework) {
   return absl::StrCat("engine ", framework);
@@ -110,12 +104,10 @@ bool HasFirstToken(const ServedRun& run) {
 // Rows with their levels by number, as FitLinear wants them.
 class LinearRows {
  public:
-  void Add(const Names& levels, std::vector<double> terms, double measured,
-           double weight) {
+  void Add(const Names& levels, std::vector<double> terms, double measured) {
     LinearRow& row = rows_.emplace_back();
     row.terms = std::move(terms);
     row.measured = measured;
-    row.weight = weight;
     for (const std::string& level : levels) {
       row.levels.push_back(index_.emplace(level, index_.size()).first->second);
     }
@@ -186,23 +178,17 @@ absl::StatusOr<CostFit> CostFit::Fit(
   for (const ServedRun& run : runs) {
     if (fits(run)) fitted.push_back(&run);
   }
-  RETURN_IF_ERROR(fit.FitSteps(fitted, options, 0));
-  for (int round = 0; round <= kRounds; ++round) {
-    if (round > 0) {
-      RETURN_IF_ERROR(fit.FitSteps(fitted, options, kFirstTokenWeight));
-    }
-    RETURN_IF_ERROR(fit.FitFirstTokens(fitted, options));
-  }
+  RETURN_IF_ERROR(fit.FitSteps(fitted, options));
+  RETURN_IF_ERROR(fit.FitFirstTokens(fitted, options));
   return fit;
 }
 
 absl::Status CostFit::FitSteps(const std::vector<const ServedRun*>& runs,
-                               const LinearFitOptions& options,
-                               double first_token_weight) {
+                               const LinearFitOptions& options) {
   LinearRows rows;
   for (const ServedRun* run : runs) {
     rows.Add(StepLevels(*run), TermsOfOutputToken(*run),
-             run->row->tpot_ms * 1e-3, 1);
+             run->row->tpot_ms * 1e-3);
     const std::string kind =
         KindLevel(run->architecture, run->experts, run->weight_bits);
     kinds_[kind].experts = run->experts;
@@ -213,11 +199,6 @@ absl::Status CostFit::FitSteps(const std::vector<const ServedRun*>& runs,
     }
   }
   tpot_rows_ = rows.size();
-  for (const ServedRun* run : runs) {
-    if (first_token_weight == 0 || !HasFirstToken(*run)) continue;
-    rows.Add(StepLevels(*run), StepTermsOfFirstToken(*run, CostsOf(*run)),
-             run->row->ttft_ms * 1e-3, first_token_weight);
-  }
   ASSIGN_OR_RETURN(steps_, rows.Fit(StepCosts(), options));
   for (auto* variations : {&kinds_, &versions_}) {
     for (auto& [level, variation] : *variations) {
@@ -234,7 +215,7 @@ absl::Status CostFit::FitFirstTokens(const std::vector<const ServedRun*>& runs,
     if (!HasFirstToken(*run)) continue;
     rows.Add(FirstTokenLevels(*run),
              TermsOfFirstToken(*run, CostsOf(*run).costs),
-             run->row->ttft_ms * 1e-3, 1);
+             run->row->ttft_ms * 1e-3);
   }
   ttft_rows_ = rows.size();
   if (rows.size() == 0) return absl::OkStatus();

@@ -1,5 +1,5 @@
-// Engines' costs fitted to served runs: per step from both times, and on the
-// way to the first token.
+// Engines' costs fitted to served runs: per step from times per output
+// token, and on the way to the first token.
 #pragma once
 
 #include <functional>
@@ -39,10 +39,8 @@ class CostFit {
   size_t ttft_rows() const { return ttft_rows_; }
 
  private:
-  // Of both times; without weight, of the time per output token alone.
   absl::Status FitSteps(const std::vector<const ServedRun*>& runs,
-                        const LinearFitOptions& options,
-                        double first_token_weight);
+                        const LinearFitOptions& options);
   absl::Status FitFirstTokens(const std::vector<const ServedRun*>& runs,
                               const LinearFitOptions& options);
 

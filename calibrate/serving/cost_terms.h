@@ -9,9 +9,8 @@
 
 namespace mansard::calibrate {
 
-// Factors of all groups, what each op of one adds, and what no pass costs.
+// Factors of all groups, and what each op of one adds.
 inline constexpr size_t kStepCosts = 2 * model::kOpGroupCount;
-inline constexpr size_t kStepTerms = kStepCosts + 1;
 
 enum FirstTokenTerm {
   kPrompt,
@@ -26,12 +25,8 @@ enum FirstTokenTerm {
   kFirstTokenTermCount,
 };
 
-// kStepTerms each, in seconds, at UnfittedCosts. Of the time to the first
-// token, the shares of the passes in it (its waits among them) are those of
-// `costs`.
+// kStepCosts, in seconds, at UnfittedCosts.
 std::vector<double> TermsOfOutputToken(const ServedRun& run);
-std::vector<double> StepTermsOfFirstToken(const ServedRun& run,
-                                          const model::EngineCosts& costs);
 
 // One a FirstTokenTerm, in seconds, at UnfittedCosts; the passes as `steps`
 // have them.

@@ -18,9 +18,7 @@ class Objective {
  public:
   Objective(const std::vector<LinearRow>& rows,
             const std::vector<LinearCost>& costs, size_t levels, double ridge)
-      : rows_(rows), costs_(costs), levels_(levels), ridge_(ridge) {
-    for (const LinearRow& row : rows) weight_ += row.weight;
-  }
+      : rows_(rows), costs_(costs), levels_(levels), ridge_(ridge) {}
 
   size_t size() const { return costs_.size() * levels_; }
 
@@ -54,7 +52,7 @@ class Objective {
     }
     const double off = sum / row.measured - 1;
     const double size = std::sqrt(off * off + kRound);
-    const double share = row.weight / weight_;
+    const double share = 1 / static_cast<double>(rows_.size());
     if (!gradient.empty()) {
       const double each = share * off / size / row.measured;
       for (const size_t level : row.levels) {
@@ -70,7 +68,6 @@ class Objective {
   const std::vector<LinearCost>& costs_;
   size_t levels_;
   double ridge_;
-  double weight_ = 0;  // Of all rows.
 };
 
 double Evaluate(const std::vector<double>& logs, std::vector<double>& gradient,

@@ -20,11 +20,10 @@ struct LinearRow {
   std::vector<double> terms;   // One a cost, 0 or more; their sum is positive.
   double measured = 0;         // Above 0.
   std::vector<size_t> levels;  // That it belongs to.
-  double weight = 1;           // Of its error in the mean; above 0.
 };
 
 struct LinearFitOptions {
-  double ridge = 0.001;
+  double ridge = 0.0007;
   // How far a level may move a cost, either way.
   double reach = 6;
   int evaluations = 300;
@@ -35,11 +34,11 @@ struct LinearFitOptions {
 using LinearMultipliers = std::vector<std::vector<double>>;
 
 // Minimises mean(sqrt(e^2 + 1e-4)) + ridge sum((ln m / sigma)^2) over all
-// multipliers m of `levels` levels, where e = predicted / measured - 1 and the
-// mean is weighted: nearly what errors are reported as, and single runs, which
-// are off by factors, do not pull (Mansard design, end to end §2, where e is
-// the logarithm; that leaves more of it on other runs). The gradient is exact.
-// Errors: no rows; a row without a term for each cost.
+// multipliers m of `levels` levels, where e = predicted / measured - 1: nearly
+// what errors are reported as, and single runs, which are off by factors, do
+// not pull (Mansard design, end to end §2, where e is the logarithm; that
+// leaves more of it on other runs). The gradient is exact. Errors: no rows; a
+// row without a term for each cost.
 absl::StatusOr<LinearMultipliers> FitLinear(
     const std::vector<LinearRow>& rows, const std::vector<LinearCost>& costs,
     size_t levels, const LinearFitOptions& options);

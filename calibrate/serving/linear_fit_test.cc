@@ -61,18 +61,6 @@ TEST(LinearFit, PriorsBoundsAndSigmasHold) {
   EXPECT_FALSE(FitLinear(rows, {{"a", 1}}, 3, {}).ok());
 }
 
-TEST(LinearFit, WeightsAreOfTheMeanError) {
-  // Between 1 and 2, the heavier row has its way.
-  std::vector<LinearRow> rows = {{{1}, 1, {0}}, {{1}, 2, {0}}};
-  for (const size_t heavy : {0u, 1u}) {
-    rows[heavy].weight = 5;
-    rows[1 - heavy].weight = 1;
-    const auto fitted = FitLinear(rows, {{"a", 1}}, 1, {.ridge = 1e-6});
-    ASSERT_TRUE(fitted.ok());
-    EXPECT_NEAR((*fitted)[0][0], rows[heavy].measured, 0.02);
-  }
-}
-
 TEST(LinearFit, PredictionIsTheProductOverLevels) {
   EXPECT_DOUBLE_EQ(PredictLinear({{2, 3}, 1, {0, 1}}, {{1.5, 1}, {2, 0.5}}),
                    2 * 3 + 1.5);

@@ -49,8 +49,8 @@ ServedRange RangeAround(model::Seconds time, model::Seconds floor,
 std::string PartsText(const model::ServedPassTimes& passes,
                       const model::FirstTokenParts& parts) {
   return absl::StrFormat(
-      "D %.2f, P %.2f, wait %.1f, burst %.1f, queue %.1f, passes %.1f, host "
-      "%.1f",
+      "in ms: decode pass %.2f, prompt pass %.2f; first token: wait %.1f, "
+      "burst %.1f, queue %.1f, passes %.1f, host %.1f",
       ToMilliseconds(passes.decode), ToMilliseconds(passes.prompt),
       ToMilliseconds(parts.wait), ToMilliseconds(parts.burst),
       ToMilliseconds(parts.queue), ToMilliseconds(parts.decode_passes),

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "calibrate/judge/predictor.h"
+#include "calibrate/tables/serving_recipes.h"
 #include "model/base/violations.h"
 #include "model/serving/served_passes.h"
 #include "model/workload/forward_pass.h"
@@ -73,6 +74,10 @@ ServedParts PartsOfRun(const ServedTarget& served, const ServingRow& row,
   const auto& graph = served.target.graph().spec();
   const auto context =
       static_cast<int64_t>(std::llround(load.shape.mean_context()));
+  const ServingRecipe recipe = RecipeOf(row);
+  const int64_t budget = recipe.max_batched_tokens > 0
+                             ? recipe.max_batched_tokens
+                             : served.limits.max_batched_tokens;
   ServedParts parts;
   parts.data_ranks = layout.data();
   parts.requests_that_fit = served.RequestsThatFit(context);
@@ -83,11 +88,12 @@ ServedParts PartsOfRun(const ServedTarget& served, const ServingRow& row,
                                parts.data_ranks})));
   parts.layers = static_cast<double>(graph.layer_kind_indexes.size());
   const auto batch = static_cast<int64_t>(parts.batch);
-  const model::PromptChunks chunks =
-      model::ChunksOf(load.shape, served.limits.max_batched_tokens);
+  const model::PromptChunks chunks = model::ChunksOf(load.shape, budget);
   parts.prompt_passes = static_cast<double>(chunks.passes);
-  parts.prompts_a_pass = static_cast<double>(served.limits.max_batched_tokens /
-                                             load.shape.computed_tokens());
+  parts.prompts_a_pass =
+      static_cast<double>(budget / load.shape.computed_tokens());
+  parts.token_budget = budget;
+  parts.admission = recipe.admission;
   parts.prefill_first = IsPrefillFirst(row);
   const Run run(served, ops);
   parts.decode = run.Time(batch, context, nullptr);

@@ -42,6 +42,8 @@ struct ServedParts {
   double layers = 0;
   double prompt_passes = 0;
   double prompts_a_pass = 0;
+  int64_t token_budget = 0;
+  model::Admission admission;
   bool prefill_first = false;
   PassParts decode;
   // What one prompt adds to the decodes' passes; where decodes stop, as alone.

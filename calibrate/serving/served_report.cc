@@ -11,6 +11,7 @@
 #include "absl/strings/str_format.h"
 #include "calibrate/serving/fit_served.h"
 #include "calibrate/serving/other_runs.h"
+#include "calibrate/tables/serving_recipes.h"
 #include "model/base/status_macros.h"
 
 namespace mansard::calibrate {
@@ -140,6 +141,11 @@ class Report {
           return std::string(run.load.concurrency > run.parts.batch
                                  ? "limited by the cache"
                                  : "not limited by the cache");
+        },
+        [](const ServedRun& run) {
+          return std::string(RecipeOf(*run.row).max_batched_tokens > 0
+                                 ? "set up as a public recipe"
+                                 : "set up in a way nobody knows");
         }};
     std::vector<Line> lines;
     for (const Label& label : labels) {

@@ -34,6 +34,8 @@ model::ServedForm FormOf(const ServedRun& run,
   form.output_tokens = static_cast<double>(run.load.shape.output_tokens);
   form.prompt_passes = run.parts.prompt_passes;
   form.prompts_a_pass = run.parts.prompts_a_pass;
+  form.SetAdmission(run.parts.admission, run.parts.token_budget,
+                    run.load.shape.computed_tokens());
   form.layers = run.parts.layers;
   form.burst_share = 1 / run.load.requests_per_slot;
   return form;

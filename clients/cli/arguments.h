@@ -185,6 +185,9 @@ struct CatalogFlags {
   std::optional<int64_t> block_tokens = std::nullopt;
   std::optional<int64_t> kv_tokens = std::nullopt;
   std::optional<double> memory_utilization = std::nullopt;
+  std::optional<int64_t> poll_passes = std::nullopt;
+  std::optional<int64_t> batch_wait_passes = std::nullopt;
+  std::optional<double> batch_wait_tokens = std::nullopt;
   std::string scheduling = "";
   std::string role = "";
 };
@@ -222,6 +225,9 @@ struct ServingFlags {
   std::string requests_per_slot = "";
   // Of `observe`.
   std::string observations = "";
+  std::string from = "";  // Where the engine shows its metrics.
+  std::string every = "";
+  std::optional<int64_t> reports = std::nullopt;
   bool forget = false;
   std::string apply = "";  // "on", "off"; empty: as it is.
   // Of `capacity` and `latency-model`.

@@ -103,6 +103,16 @@ const std::vector<CatalogCount>& LimitFlags() {
   return *kFlags;
 }
 
+const std::vector<CatalogCount>& AdmissionFlags() {
+  static const auto* const kFlags = new std::vector<CatalogCount>{
+      {"--poll-passes", &CatalogFlags::poll_passes, kMax32, true,
+       "Decode passes from one look at new requests to the next (default 1)"},
+      {"--batch-wait-passes", &CatalogFlags::batch_wait_passes, kMax32, true,
+       "Decode passes that prompts are held back for, to run together"},
+  };
+  return *kFlags;
+}
+
 CommandTree::CommandTree() : root_(help::kRoot) {
   root_.name("mansard");
   root_.footer(help::kRootFooter);
@@ -431,8 +441,12 @@ void CommandTree::AddDeployment(CLI::App* app) {
   CatalogFlags& flags = arguments_.catalog;
   const char* group = "What it does";
   AddText(app, "--scheduling", flags.scheduling,
-          "mixed (default): prompts' chunks join decodes; prefill-first",
+          "mixed or prefill-first (default: as the stack's engine does)",
           "KIND", group);
+  AddCounts(app, AdmissionFlags(), group);
+  AddText(app, "--batch-wait-tokens", raw_.batch_wait_tokens,
+          "Unless they fill so much of a pass's tokens (default 1)", "RATIO",
+          group);
   AddText(app, "--role", flags.role, "aggregated (default), prefill or decode",
           "ROLE", group);
 }

@@ -39,12 +39,14 @@ const std::vector<KvCount>& KvCounts();
 const std::vector<CountFlag>& OverlapFlags();
 // Of `mansard engine create`.
 const std::vector<CatalogCount>& LimitFlags();
+const std::vector<CatalogCount>& AdmissionFlags();
 // Of `mansard batch` and the questions of `mansard engine`.
 const std::vector<ServingCount>& BatchCounts();
 const std::vector<ServingCount>& ShapeCounts();
 const std::vector<ServingCount>& DraftCounts();
 const std::vector<ServingCount>& StateCounts();
 const std::vector<ServingCount>& MaxBatchCounts();
+const std::vector<ServingCount>& ReportCounts();
 // A command of `mansard kernel`.
 struct KernelCommand {
   Command command;
@@ -66,6 +68,7 @@ struct RawFlags {
   std::string acceptance;
   std::string overlap_efficiency;
   std::string memory_utilization;
+  std::string batch_wait_tokens;
   std::string imbalance;
   std::map<std::string, std::string> counts;  // By flag.
   bool version = false;

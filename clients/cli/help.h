@@ -297,9 +297,14 @@ measured / predicted, from 0.5 to 2, and show in all of its answers. Columns of 
 as the fields of Observation, RequestShape and ForwardPassSums:
   input_token_count,output_token_count,concurrency_count,time_to_first_token_seconds,...
   decode_request_count,decode_prior_token_count,step_seconds
+--from looks twice at the page of metrics of a vLLM or SGLang and reports the requests that ended
+between the looks, 10 at least, as one run: their means, and how many were in the engine. A longer
+time is a steadier one. With --reports, each report is a line on standard error, as is what went
+wrong: fewer requests, an engine that started anew or does not answer; then it looks again.
 Examples:
   mansard engine observe prod-a --file runs.csv
   mansard engine observe prod-a --file runs.csv --forget --apply on
+  mansard engine observe prod-a --from http://127.0.0.1:8000/metrics --every 5m --reports 0
   mansard engine observe prod-a --apply off)";
 
 inline constexpr char kEngineImportFooter[] =

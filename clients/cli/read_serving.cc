@@ -28,6 +28,14 @@ absl::Status ReadDeployment(CommandTree& tree, Arguments* arguments) {
         ReadRatio(tree, "--memory-utilization", tree.raw().memory_utilization,
                   &arguments->catalog.memory_utilization);
   }
+  if (status.ok()) {
+    status =
+        ReadRatio(tree, "--batch-wait-tokens", tree.raw().batch_wait_tokens,
+                  &arguments->catalog.batch_wait_tokens);
+  }
+  if (status.ok()) {
+    status = ReadCounts(tree, AdmissionFlags(), &arguments->catalog);
+  }
   for (const auto* flags : {&LayoutFlags(), &OverlapFlags()}) {
     if (status.ok()) status = ReadCounts(tree, *flags, estimate);
   }
@@ -67,16 +75,31 @@ absl::Status NeedShape(CommandTree& tree, const ServingFlags& flags) {
   return absl::OkStatus();
 }
 
-absl::Status NeedObservations(CommandTree& tree, const ServingFlags& flags) {
-  if (!flags.apply.empty() && flags.apply != "on" && flags.apply != "off") {
+absl::Status ReadObserve(CommandTree& tree, ServingFlags* flags) {
+  if (!flags->apply.empty() && flags->apply != "on" && flags->apply != "off") {
     return UsageError(
-        absl::StrCat("--apply is \"", flags.apply, "\"; allowed: on, off"),
+        absl::StrCat("--apply is \"", flags->apply, "\"; allowed: on, off"),
         HelpHint(tree.Deepest()));
   }
-  if (!flags.observations.empty() || flags.forget || !flags.apply.empty()) {
+  const absl::Status counts = ReadCounts(tree, ReportCounts(), flags);
+  if (!counts.ok()) return counts;
+  if (flags->reports.value_or(0) < 0) {
+    return UsageError(
+        absl::StrCat("--reports is ", *flags->reports, "; allowed: 0 or more"));
+  }
+  if (!flags->from.empty()) {
+    return flags->observations.empty()
+               ? absl::OkStatus()
+               : UsageError("--from beside --file; allowed: one or the other");
+  }
+  if (!flags->every.empty() || flags->reports.has_value()) {
+    return UsageError("--every and --reports belong to --from",
+                      HelpHint(tree.Deepest()));
+  }
+  if (!flags->observations.empty() || flags->forget || !flags->apply.empty()) {
     return absl::OkStatus();
   }
-  return Missing(tree, "--file, --forget or --apply");
+  return Missing(tree, "--file, --from, --forget or --apply");
 }
 
 absl::Status ReadPredict(CommandTree& tree, Arguments* arguments) {
@@ -130,7 +153,7 @@ absl::Status ReadServing(CommandTree& tree, Command command,
     return counts.ok() ? NeedShape(tree, arguments->serving) : counts;
   }
   if (command == Command::kEngineObserve) {
-    return NeedObservations(tree, arguments->serving);
+    return ReadObserve(tree, &arguments->serving);
   }
   if (command != Command::kEngineCapacity &&
       command != Command::kEngineLatencyModel) {

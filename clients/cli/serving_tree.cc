@@ -62,6 +62,14 @@ const std::vector<ServingCount>& MaxBatchCounts() {
   return *kFlags;
 }
 
+const std::vector<ServingCount>& ReportCounts() {
+  static const auto* const kFlags = new std::vector<ServingCount>{
+      {"--reports", &ServingFlags::reports, kMax32, false,
+       "Of --from, one after the other (default 1; 0: until stopped)"},
+  };
+  return *kFlags;
+}
+
 void CommandTree::AddShape(CLI::App* app, const char* group) {
   AddCounts(app, ShapeCounts(), group);
   AddText(app, "--prefix-hit", arguments_.serving.prefix_hit,
@@ -189,6 +197,11 @@ void CommandTree::AddObserve(CLI::App* engine) {
   const char* group = "Observations";
   AddText(app, "--file", flags.observations,
           "Runs or steps: CSV, or the service's JSON", "FILE", group);
+  AddText(app, "--from", flags.from,
+          "Or where a running vLLM or SGLang shows its metrics", "URL", group);
+  AddText(app, "--every", flags.every,
+          "From one look at them to the next (default 1m)", "TIME", group);
+  AddCounts(app, ReportCounts(), group);
   app->add_flag("--forget", flags.forget, "Forget those before")->group(group);
   AddText(app, "--apply", flags.apply,
           "on or off: whether the engine's answers hold the factors", "SWITCH",

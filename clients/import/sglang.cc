@@ -254,6 +254,13 @@ void MapPasses(Mapping& mapping) {
     mapping.Assumed("--enable-mixed-chunk", "off",
                     "--scheduling prefill-first");
   }
+  const auto polls = mapping.Count("scheduler-recv-interval");
+  if (polls.has_value()) {
+    mapping.engine().mutable_admission()->set_poll_pass_count(Clamped(*polls));
+    mapping.Became("scheduler-recv-interval",
+                   absl::StrCat("--poll-passes ", *polls),
+                   "admission.poll_pass_count");
+  }
   bool eager = mapping.Switch("disable-cuda-graph").value_or(false);
   if (eager) mapping.Became("disable-cuda-graph", "--eager");
   const auto backend = mapping.Word("cuda-graph-backend-decode");

@@ -95,6 +95,13 @@ TEST(SglangImport, ShareOfTheMemoryByTheDevice) {
   }
 }
 
+TEST(SglangImport, LooksAtRequestsOnceInSoManyPasses) {
+  const auto import = Of("--model m --scheduler-recv-interval 30");
+  EXPECT_EQ(import->engine.admission().poll_pass_count(), 30);
+  EXPECT_EQ(BecomesOf(import, "--scheduler-recv-interval"), "--poll-passes 30");
+  EXPECT_FALSE(Of("--model m")->engine.has_admission());
+}
+
 TEST(SglangImport, PassesAndRoles) {
   const auto import =
       Of("--model m --enable-mixed-chunk --disable-cuda-graph "

@@ -128,6 +128,33 @@ void MapLimits(Mapping& mapping, int64_t data) {
                  "limits.kv_token_capacity_count");
 }
 
+// Both are needed: a share of 0, the engine's default, waits for nobody.
+void MapAdmission(Mapping& mapping) {
+  const char* const wait = "batch-wait-timeout-iters";
+  const char* const fill = "batch-wait-max-tokens-ratio";
+  const auto passes = mapping.Count(wait, 0);
+  const auto share = mapping.Ratio(fill);
+  const bool waits = passes.value_or(0) > 0 && share.has_value();
+  if (waits) {
+    v1::EngineAdmission& admission = *mapping.engine().mutable_admission();
+    admission.set_batch_wait_pass_count(Clamped(*passes));
+    admission.set_batch_wait_token_ratio(*share);
+  }
+  const char* const alone = "without the other of the two it holds nobody back";
+  if (passes.has_value() && waits) {
+    mapping.Became(wait, absl::StrCat("--batch-wait-passes ", *passes),
+                   "admission.batch_wait_pass_count");
+  } else if (passes.has_value()) {
+    mapping.Without(wait, Fate::kNoEffect, alone);
+  }
+  if (share.has_value() && waits) {
+    mapping.Became(fill, absl::StrCat("--batch-wait-tokens ", *share),
+                   "admission.batch_wait_token_ratio");
+  } else if (share.has_value()) {
+    mapping.Without(fill, Fate::kNoEffect, alone);
+  }
+}
+
 void MapKernels(Mapping& mapping) {
   v1::Target& target = *mapping.engine().mutable_target();
   const auto graphs = mapping.Word("cuda-graph-config");
@@ -167,6 +194,7 @@ void MapTrtllm(Mapping& mapping) {
   mapping.TakeDtype("dtype");
   mapping.TakeState("kv-cache-config.mamba-ssm-cache-dtype");
   MapKernels(mapping);
+  MapAdmission(mapping);
   mapping.engine().set_scheduling(v1::Engine::SCHEDULING_MIXED);
 }
 

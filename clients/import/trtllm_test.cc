@@ -23,6 +23,31 @@ TEST(TrtllmImport, FlagsAlone) {
   EXPECT_EQ(FateOf(import, "kv_cache_config.tokens_per_block"), "default");
 }
 
+TEST(TrtllmImport, HoldsPromptsBackWhereBothNumbersSaySo) {
+  const auto both =
+      Imported(Runtime::kTrtllm,
+               "trtllm-serve m --extra_llm_api_options options.yaml", {}, kH100,
+               OneFile("batch_wait_timeout_iters: 20\n"
+                       "batch_wait_max_tokens_ratio: 0.9\n"));
+  const v1::EngineAdmission& admission = both->engine.admission();
+  EXPECT_EQ(admission.batch_wait_pass_count(), 20);
+  EXPECT_EQ(admission.batch_wait_token_ratio(), 0.9);
+  EXPECT_EQ(BecomesOf(both, "batch_wait_max_tokens_ratio"),
+            "--batch-wait-tokens 0.9");
+  for (const char* alone :
+       {"batch_wait_timeout_iters: 20\n", "batch_wait_max_tokens_ratio: 0.9\n",
+        "batch_wait_timeout_iters: 0\nbatch_wait_max_tokens_ratio: 0.9\n"}) {
+    const auto one = Imported(
+        Runtime::kTrtllm, "trtllm-serve m --extra_llm_api_options options.yaml",
+        {}, kH100, OneFile(alone));
+    EXPECT_FALSE(one->engine.has_admission()) << alone;
+  }
+  EXPECT_EQ(FateOf(Imported(Runtime::kTrtllm,
+                            "trtllm-serve m --batch_wait_timeout_iters 20"),
+                   "--batch_wait_timeout_iters"),
+            "no effect");
+}
+
 TEST(TrtllmImport, WithAnOptionsFile) {
   const auto import = Imported(
       Runtime::kTrtllm,

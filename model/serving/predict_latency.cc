@@ -171,6 +171,19 @@ class Prediction {
     if (mixed_) token.Add(-share, pass);
   }
 
+  // Passes that decode, until the engine looks at this request. Of the pass
+  // that polls nothing is known, nor of how long others were held back.
+  double PassesHeld(int64_t ahead) const {
+    const Admission& admission = engine_.admission();
+    const double polls = static_cast<double>(admission.poll_passes - 1) / 2;
+    const double enough =
+        admission.batch_wait_token_share *
+        static_cast<double>(engine_.limits().max_batched_tokens);
+    if (static_cast<double>(ahead + computed_) >= enough) return polls;
+    const double share = ahead > 0 || state_.waiting_requests > 0 ? .5 : 1;
+    return polls + share * static_cast<double>(admission.batch_wait_passes);
+  }
+
   void FirstToken(LatencyAnswer& answer) {
     const ServingConstants& constants = engine_.constants();
     const int64_t ranks = engine_.data_ranks();
@@ -197,7 +210,8 @@ class Prediction {
     }
     if (decodes) {
       const auto own = static_cast<double>(passes);
-      const double waited = constants.decode_passes * (mixed_ ? .5 + own : .5);
+      const double waited = constants.decode_passes *
+                            ((mixed_ ? .5 + own : .5) + PassesHeld(ahead));
       time.Add(waited - (mixed_ ? own : 0),
                Step(state_.running_requests, context, nullptr));
     }

@@ -60,6 +60,44 @@ std::pair<Shares, Shares> SharesOfKernels(const ServingEngine& engine,
               timer)};
 }
 
+// What takes shares.p90 of a time is served 1 / p90 as often.
+RateInterval RateAround(double rate, const Shares& time) {
+  return {rate, rate / time.p90, rate / time.p10};
+}
+
+Shares SharesOf(const std::optional<TimeInterval>& interval) {
+  if (!interval.has_value() || !(interval->time > Seconds::Zero())) return {};
+  return {interval->p10 / interval->time, interval->p90 / interval->time};
+}
+
+// Of a request: end to end, else of the part of it that the engine's role has.
+Shares SharesOfRequest(const ServedIntervals& intervals) {
+  if (intervals.end_to_end.has_value()) return SharesOf(intervals.end_to_end);
+  if (intervals.time_per_output_token.has_value()) {
+    return SharesOf(intervals.time_per_output_token);
+  }
+  if (intervals.time_to_first_token.has_value()) {
+    return SharesOf(intervals.time_to_first_token);
+  }
+  return SharesOf(intervals.inter_token_latency);
+}
+
+void AddRates(const ServedLoad& load, const ServedAnswer& answer,
+              const Shares& request, ServedIntervals& intervals) {
+  const bool arriving =
+      load.requests_per_second.has_value() && !answer.saturated;
+  const Shares rate = arriving ? Shares{} : request;
+  intervals.requests_per_second = RateAround(answer.requests_per_second, rate);
+  intervals.output_tokens_per_second =
+      RateAround(answer.output_tokens_per_second, rate);
+  intervals.most_requests_per_second =
+      RateAround(answer.most_requests_per_second, request);
+  // Arrivals over the most: longer passes use more of the engine.
+  const Shares used = arriving ? request : Shares{};
+  intervals.utilization = {answer.utilization, answer.utilization * used.p10,
+                           answer.utilization * used.p90};
+}
+
 }  // namespace
 
 FitSituation SituationOf(const Target& target, const EngineCosts& costs) {
@@ -91,13 +129,15 @@ ServedIntervals IntervalsOf(const ServingEngine& engine, const ServedLoad& load,
   intervals.time_to_first_token = Around(values.time_to_first_token, first);
   intervals.inter_token_latency = Around(values.inter_token_latency, token);
   intervals.time_per_output_token = Around(values.time_per_output_token, token);
-  if (!values.end_to_end.has_value()) return intervals;
-  // Both may be off the same way.
-  const Seconds head = values.time_to_first_token.value_or(Seconds::Zero());
-  const Seconds tail = *values.end_to_end - head;
-  intervals.end_to_end =
-      TimeInterval{*values.end_to_end, first.p10 * head + token.p10 * tail,
-                   first.p90 * head + token.p90 * tail};
+  if (values.end_to_end.has_value()) {
+    // Both may be off the same way.
+    const Seconds head = values.time_to_first_token.value_or(Seconds::Zero());
+    const Seconds tail = *values.end_to_end - head;
+    intervals.end_to_end =
+        TimeInterval{*values.end_to_end, first.p10 * head + token.p10 * tail,
+                     first.p90 * head + token.p90 * tail};
+  }
+  AddRates(load, answer, SharesOfRequest(intervals), intervals);
   return intervals;
 }
 

@@ -133,10 +133,11 @@ class LoadOnEngine {
     if (engine_.role() == ServingRole::kPrefill) {
       FillPrefill(answer);
     } else {
-      answer.requests_per_second =
+      // Of a rate the concurrency is found, up to rounding.
+      answer.requests_per_second = load_.requests_per_second.value_or(
           engine_.role() == ServingRole::kDecode
               ? RequestRate(form_, answer.batch, times)
-              : RequestRate(form_, answer.concurrency, times);
+              : RequestRate(form_, answer.concurrency, times));
     }
     answer.output_tokens_per_second =
         answer.requests_per_second *

@@ -93,6 +93,19 @@ TEST(ServedLoad, IsTheFormulaOverShapesAndSchedulings) {
   }
 }
 
+TEST(ServedLoad, HoldsRequestsAsTheEngineAdmitsThem) {
+  for (const Admission& admission :
+       {Admission{30, 0, 1}, Admission{1, 20, .9}, Admission{10, 40, .5}}) {
+    const EnginePointer engine = Llama({.admission = admission});
+    for (const double concurrency : {1, 2, 37, 300}) {
+      ServedLoad load = Kept({1024, 1024, 0}, concurrency);
+      ExpectAsReference(*engine, load);
+      load.requests_per_slot = 10;
+      ExpectAsReference(*engine, load);
+    }
+  }
+}
+
 TEST(ServedLoad, RunsAPromptOnEachDataRank) {
   const EnginePointer engine = ResolveOn(ShippedTarget(
       "deepseek-v3", "h200-sxm", "generic", {.expert = 8, .data = 8}));

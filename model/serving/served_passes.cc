@@ -143,6 +143,8 @@ ServedForm ServedPasses::FormOf(double tokens_per_pass) const {
   form.prompt_passes = HasPrompts() ? static_cast<double>(chunks_.passes) : 0;
   form.prompts_a_pass = static_cast<double>(engine.limits().max_batched_tokens /
                                             shape_.computed_tokens());
+  form.SetAdmission(engine.admission(), engine.limits().max_batched_tokens,
+                    shape_.computed_tokens());
   form.layers = static_cast<double>(
       engine.target().graph().spec().layer_kind_indexes.size());
   return form;

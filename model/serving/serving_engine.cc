@@ -29,6 +29,7 @@ std::unique_ptr<ServingEngine> ServingEngine::Resolve(const Target& target,
   const EngineMemory memory = target.view().stack.spec().memory.value_or(
       DefaultEngineMemory(target.view().device));
   const ServingLimits limits = ResolveLimits(spec.limits, memory, violations);
+  CheckAdmission(spec.admission, violations);
   if (violations.all().size() != before) return nullptr;
   std::optional<Engine> engine =
       Engine::Resolve(target, CurveLimits(limits, target), violations);
@@ -42,6 +43,7 @@ ServingEngine::ServingEngine(Engine engine, const ServingLimits& limits,
       limits_(limits),
       scheduling_(spec.scheduling.value_or(
           DefaultScheduling(target().view().stack.spec()))),
+      admission_(spec.admission),
       role_(spec.role),
       constants_(spec.constants.value_or(
           DefaultServingConstants(target().view().stack.spec()))),

@@ -29,10 +29,10 @@ struct StepPrediction {
 // of it refer to each other.
 class ServingEngine {
  public:
-  // Null with violations where limits break the rules of ResolveLimits. A
-  // target whose model does not fit is no violation: it has room for nothing.
-  // Takes some ten milliseconds: the engine's curves hold all passes of the
-  // limits with one draft a sequence, and contexts up to the model's.
+  // Null with violations where the rules of ResolveLimits or CheckAdmission are
+  // broken. A target whose model does not fit is no violation: it has room for
+  // nothing. Takes some ten milliseconds: the engine's curves hold all passes
+  // of the limits with one draft a sequence, and contexts up to the model's.
   static std::unique_ptr<ServingEngine> Resolve(const Target& target,
                                                 const ServingSpec& spec,
                                                 Violations& violations);
@@ -55,6 +55,7 @@ class ServingEngine {
   const Target& target() const { return engine_.target(); }
   const ServingLimits& limits() const { return limits_; }
   Scheduling scheduling() const { return scheduling_; }
+  const Admission& admission() const { return admission_; }
   ServingRole role() const { return role_; }
   const ServingConstants& constants() const { return constants_; }
   const OwnFactors& factors() const { return factors_; }
@@ -76,6 +77,7 @@ class ServingEngine {
   Engine engine_;
   ServingLimits limits_;
   Scheduling scheduling_;
+  Admission admission_;
   ServingRole role_;
   ServingConstants constants_;
   OwnFactors factors_;

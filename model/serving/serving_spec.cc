@@ -39,6 +39,21 @@ absl::string_view BatchLimitName(BatchLimit limit) {
   return "";
 }
 
+void CheckAdmission(const Admission& admission, Violations& violations) {
+  const Violations::Scope scope(violations, "admission");
+  const auto most = static_cast<double>(Admission::kMaxPasses);
+  violations.CheckRange("poll_pass_count",
+                        static_cast<double>(admission.poll_passes), 1, most);
+  violations.CheckRange("batch_wait_pass_count",
+                        static_cast<double>(admission.batch_wait_passes), 0,
+                        most);
+  const double share = admission.batch_wait_token_share;
+  if (!(share > 0 && share <= 1)) {
+    violations.Add("batch_wait_token_ratio",
+                   absl::StrCat("is ", share, "; allowed: above 0 to 1"));
+  }
+}
+
 Scheduling DefaultScheduling(const KernelStackSpec& stack) {
   if (stack.engine_costs.has_value()) {
     return stack.engine_costs->prefill_first ? Scheduling::kPrefillFirst

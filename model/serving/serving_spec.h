@@ -37,6 +37,26 @@ enum class Scheduling {
   kPrefillFirst,  // Decodes stop while prompts are computed: SGLang.
 };
 
+// When an engine looks at requests that have come. Passes are those that
+// decode: where nothing runs, nobody waits.
+struct Admission {
+  // Requests are read at every one of so many passes, and after a pass with
+  // prompts (SGLang's scheduler-recv-interval).
+  int64_t poll_passes = 1;
+  // Prompts are held back for so many passes, or until those that wait fill
+  // so much of a pass's token budget (TensorRT-LLM's batch_wait_timeout_iters
+  // and batch_wait_max_tokens_ratio).
+  int64_t batch_wait_passes = 0;
+  double batch_wait_token_share = 1;
+
+  static constexpr int64_t kMaxPasses = 100'000;
+  bool operator==(const Admission&) const = default;
+};
+// Rules: polls 1 and waits 0 to kMaxPasses, the share above 0 and at most 1.
+// Violations are at "admission.poll_pass_count",
+// "admission.batch_wait_pass_count" and "admission.batch_wait_token_ratio".
+void CheckAdmission(const Admission& admission, Violations& violations);
+
 enum class ServingRole {
   kAggregated,
   kPrefill,  // Of a disaggregated pair: prompts alone,
@@ -72,6 +92,7 @@ struct ServingSpec {
   ServingLimits limits = {};
   // Empty: as the stack's engine does.
   std::optional<Scheduling> scheduling = std::nullopt;
+  Admission admission = {};
   ServingRole role = ServingRole::kAggregated;
   std::optional<ServingConstants> constants = std::nullopt;
 };

@@ -34,9 +34,11 @@ ALLOWED = {
                       "model/estimate"],
     "model/io": ["model/base", "model/graph", "model/hardware", "proto"],
     "server": ["model", "proto"],
-    "clients": ["proto", "clients/import"],
+    "clients": ["proto", "clients/import", "clients/observe"],
     # Knows no service: words in, an Engine out.
     "clients/import": ["proto"],
+    # Pages of metrics in, means out.
+    "clients/observe": [],
     "calibrate": ["model"],
     "calibrate/measure": ["model/base"],
     "calibrate/cpu": ["model/base", "calibrate/measure"],

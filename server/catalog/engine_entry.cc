@@ -103,6 +103,18 @@ model::ServingRole FromProto(v1::Engine::Role role) {
   }
 }
 
+model::Admission FromProto(const v1::EngineAdmission& said) {
+  model::Admission admission;
+  if (said.poll_pass_count() != 0) {
+    admission.poll_passes = said.poll_pass_count();
+  }
+  admission.batch_wait_passes = said.batch_wait_pass_count();
+  if (said.batch_wait_token_ratio() != 0) {
+    admission.batch_wait_token_share = said.batch_wait_token_ratio();
+  }
+  return admission;
+}
+
 // The other limits are the target's already.
 model::ServingSpec SpecOf(const v1::Engine& said) {
   model::ServingSpec spec;
@@ -111,6 +123,7 @@ model::ServingSpec SpecOf(const v1::Engine& said) {
     spec.limits.kv_token_capacity = tokens;
   }
   spec.scheduling = FromProto(said.scheduling());
+  spec.admission = FromProto(said.admission());
   spec.role = FromProto(said.role());
   return spec;
 }
@@ -147,6 +160,7 @@ absl::Status ResolveEntry(const Snapshot& snapshot, EngineEntry& entry,
             v1::Engine::Scheduling_IsValid(said.scheduling()), violations);
   CheckEnum("role", said.role(), v1::Engine::Role_IsValid(said.role()),
             violations);
+  model::CheckAdmission(FromProto(said.admission()), violations);
   const model::EngineMemoryChoice choice = ChoiceOf(said, violations);
   TargetAnswer answer;
   if (said.has_target()) {
@@ -206,6 +220,7 @@ void Complete(EngineEntry& entry) {
 bool IsSameDeployment(const v1::Engine& a, const v1::Engine& b) {
   return BytesOf(a.target()) == BytesOf(b.target()) &&
          BytesOf(a.limits()) == BytesOf(b.limits()) &&
+         BytesOf(a.admission()) == BytesOf(b.admission()) &&
          a.scheduling() == b.scheduling() && a.role() == b.role();
 }
 

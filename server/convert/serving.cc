@@ -52,6 +52,12 @@ void ToProto(const model::TimeInterval& time, v1::TimePrediction& proto) {
   proto.set_p90_seconds(time.p90.value());
 }
 
+void ToProto(const model::RateInterval& rate,
+             v1::EstimateServedLoadResponse::RateInterval& proto) {
+  proto.set_p10(rate.p10);
+  proto.set_p90(rate.p90);
+}
+
 // Of requests and observations.
 template <class Proto>
 model::ServedLoad LoadOf(const Proto& proto) {
@@ -283,6 +289,12 @@ void ToProto(const model::ServedAnswer& answer,
   proto.set_output_tokens_per_second(answer.output_tokens_per_second);
   proto.set_utilization_ratio(answer.utilization);
   proto.set_most_requests_per_second(answer.most_requests_per_second);
+  ToProto(intervals.requests_per_second, *proto.mutable_requests_interval());
+  ToProto(intervals.output_tokens_per_second,
+          *proto.mutable_output_tokens_interval());
+  ToProto(intervals.most_requests_per_second,
+          *proto.mutable_most_requests_interval());
+  ToProto(intervals.utilization, *proto.mutable_utilization_interval());
   proto.set_batch_request_count(answer.batch);
   if (!answer.saturated) proto.set_concurrency_count(answer.concurrency);
   proto.set_limit(ToProto(answer.limit));

@@ -210,7 +210,10 @@ absl::Status CreateCalibration(CallContext& call,
       .request_id = request.request_id(),
       .request_hash = request.request_id().empty() ? "" : hash};
   RETURN_IF_ERROR(CheckNew(writer, id, resource));
-  if (!request.validate_only()) RETURN_IF_ERROR(writer.PutAlone(resource));
+  if (!request.validate_only()) {
+    RETURN_IF_ERROR(writer.PutAlone(resource));
+    call.metrics().calibrations().Kept(id.profile, request.calibration());
+  }
   ASSIGN_OR_RETURN(response, Read(resource));
   return absl::OkStatus();
 }
@@ -291,6 +294,7 @@ absl::Status ApplyCalibration(CallContext& call,
     if (made.ok()) entry = *std::move(made);
   }
   if (entry == nullptr) {
+    call.metrics().calibrations().Applied(id.profile, /*fits=*/false);
     return ErrorBuilder(absl::StatusCode::kFailedPrecondition,
                         "CALIBRATION_UNFIT")
         .Message(absl::StrCat(request.name(), " does not fit the profile: ",
@@ -298,6 +302,7 @@ absl::Status ApplyCalibration(CallContext& call,
         .Build();
   }
   RETURN_IF_ERROR(writer.Put(id.profile, entry, /*validate_only=*/false));
+  call.metrics().calibrations().Applied(id.profile, /*fits=*/true);
   response = entry->proto;
   return absl::OkStatus();
 }

@@ -42,9 +42,9 @@ absl::Status Answer(CallContext& call, const Subject& subject, bool require_fit,
   if (require_fit && !estimate.memory.fits) {
     return ModelDoesNotFit(estimate.memory, remedies);
   }
-  call.metrics().RecordPrediction(
-      subject.target().graph().spec().id, subject.target().hardware().id(),
-      estimate.phase, subject.resolved->predictions);
+  call.metrics().predictions().Record(subject.target().graph().spec().id,
+                                      subject.target().hardware().id(),
+                                      estimate, subject.resolved->predictions);
   ToProto(estimate, subject.target(), subject.parts,
           *response.mutable_estimate());
   ToProto(estimate.memory, remedies, subject.target().graph(),

@@ -53,6 +53,30 @@ void AddRatios(const model::ObservedRatios& ratios,
   }
 }
 
+model::Phase PhaseOf(const v1::ForwardPassSums& step) {
+  if (step.decode_request_count() == 0) return model::Phase::kPrefill;
+  return step.prefill_request_count() == 0 ? model::Phase::kDecode
+                                           : model::Phase::kMixed;
+}
+
+// What it took and what was predicted, for the metrics.
+void Count(const std::string& engine_id, const v1::Observation& observation,
+           const model::ObservedRatios& ratios, EngineMetrics& metrics) {
+  const auto count = [&](model::Phase phase, double seconds,
+                         const std::optional<double>& ratio) {
+    if (!ratio.has_value()) return;
+    metrics.Observed(engine_id, phase, model::Seconds::Of(seconds), *ratio);
+  };
+  if (observation.has_step()) {
+    count(PhaseOf(observation.step()), observation.step_seconds(), ratios.step);
+    return;
+  }
+  count(model::Phase::kDecode, observation.time_per_output_token_seconds(),
+        ratios.step);
+  count(model::Phase::kPrefill, observation.time_to_first_token_seconds(),
+        ratios.first_token);
+}
+
 }  // namespace
 
 absl::Status ReportObservations(CallContext& call,
@@ -78,9 +102,14 @@ absl::Status ReportObservations(CallContext& call,
   ToProto(entry->observed, entry->proto.apply_observed_factors(),
           *response.mutable_observed_factors());
   const auto& ratios = entry->observed.ratios;
-  const auto reported = static_cast<size_t>(request.observations_size());
-  for (size_t i = ratios.size() - reported; i < ratios.size(); ++i) {
-    AddRatios(ratios[i], response);
+  const int reported = request.observations_size();
+  const size_t first = ratios.size() - static_cast<size_t>(reported);
+  for (int i = 0; i < reported; ++i) {
+    const model::ObservedRatios& of_one =
+        ratios[first + static_cast<size_t>(i)];
+    AddRatios(of_one, response);
+    if (request.validate_only()) continue;
+    Count(*id, request.observations(i), of_one, call.metrics().engines());
   }
   return absl::OkStatus();
 }

@@ -142,6 +142,47 @@ TEST_F(ObservationsTest, ThreeRunsMakeFactorsThatApplyWhereTheEngineSaysSo) {
             before.time_per_output_token().seconds());
 }
 
+TEST_F(ObservationsTest, AreMetrics) {
+  v1::ReportObservationsRequest request = Three(1.25);
+  request.set_validate_only(true);
+  ASSERT_TRUE(Report(request).ok());
+  const auto scrape = [this] {
+    return HttpGet(server_.metrics_address(), "/metrics").body;
+  };
+  EXPECT_THAT(scrape(), Not(HasSubstr("mansard_observations_total{")));
+  request.set_validate_only(false);
+  // A step of prompts and decodes, beside the runs.
+  auto& step = *request.add_observations();
+  step.mutable_step()->set_prefill_request_count(1);
+  step.mutable_step()->set_prefill_token_count(512);
+  step.mutable_step()->set_decode_request_count(8);
+  step.mutable_step()->set_decode_prior_token_count(8000);
+  step.set_step_seconds(0.5);
+  const auto reported = Report(request);
+  ASSERT_TRUE(reported.ok()) << reported.facts();
+  const std::string text = scrape();
+  for (const auto& [phase, count] :
+       {std::pair("prefill", 3), std::pair("decode", 3),
+        std::pair("mixed", 1)}) {
+    EXPECT_THAT(text,
+                HasSubstr(absl::StrCat(
+                    "\nmansard_observations_total{engine=\"prod-a\",phase="
+                    "\"",
+                    phase, "\"} ", count, "\n")));
+  }
+  EXPECT_THAT(text, HasSubstr("\nmansard_observed_step_seconds_total{engine="
+                              "\"prod-a\",phase=\"mixed\"} 0.5\n"));
+  // The runs' ratios: 1.25 each.
+  EXPECT_THAT(text,
+              HasSubstr("\nmansard_observed_to_predicted_ratio_bucket{engine="
+                        "\"prod-a\",phase=\"decode\",le=\"1.15\"} 0\n"));
+  EXPECT_THAT(text,
+              HasSubstr("\nmansard_observed_to_predicted_ratio_bucket{engine="
+                        "\"prod-a\",phase=\"decode\",le=\"1.4\"} 3\n"));
+  EXPECT_THAT(text, HasSubstr("\nmansard_engine_own_factor_ratio{engine="
+                              "\"prod-a\",part=\"step\"} "));
+}
+
 TEST_F(ObservationsTest, EveryAnswerShowsThem) {
   ASSERT_TRUE(Report(Three(0.8)).ok());
   Update("apply_observed_factors", "apply_observed_factors: true");

@@ -110,6 +110,7 @@ absl::Status RecommendBatchSize(CallContext& call,
   }
   if (!violations.empty()) return InvalidRequest(violations);
   RETURN_IF_ERROR(entry.status());
+  call.metrics().engines().Recommended((*entry)->id, *answer);
   ToProto(*answer, question, *engine, response);
   Resolve(**entry, *response.mutable_resolution());
   return absl::OkStatus();

@@ -2,11 +2,14 @@
 that other commands confirm, text, errors, and a server beside this process."""
 
 import csv
+import http.server
 import io
 import json
 import pathlib
 import shutil
 import tempfile
+import threading
+import time
 
 from support import CliTest, Server, run
 
@@ -15,6 +18,59 @@ TARGET = (
     "--tp", "2",
 )
 SHAPE = ("--input-tokens", "2048", "--output-tokens", "256")
+
+
+class EngineMetrics:
+    """What a vLLM shows that always has 16 requests of SHAPE in flight, for a
+    `with` block. `per_token`: seconds of an output token. `pages`: what it shows
+    first: texts, or how many requests have ended."""
+
+    def __init__(self, per_token, pages=()):
+        self.per_token = per_token
+        self.pages = list(pages)
+        self.idle = False
+        self.start = time.monotonic()
+        self.seconds = 0
+
+    def page(self):
+        if not self.idle:
+            self.seconds = time.monotonic() - self.start
+        count = 1000 * self.seconds
+        if self.pages:
+            count = self.pages.pop(0)
+            if isinstance(count, str):
+                return count.encode()
+        means = {
+            "request_prompt_tokens": 2048,
+            "request_generation_tokens": 256,
+            "e2e_request_latency_seconds": 16 / 1000,
+            "request_time_per_output_token_seconds": self.per_token,
+        }
+        return "".join(
+            f"vllm:{name}_sum {mean * count}\nvllm:{name}_count {count}\n"
+            for name, mean in means.items()
+        ).encode()
+
+    def __enter__(self):
+        metrics = self
+
+        class Handler(http.server.BaseHTTPRequestHandler):
+            def do_GET(self):
+                self.send_response(200)
+                self.end_headers()
+                self.wfile.write(metrics.page())
+
+            def log_message(self, *_):
+                pass
+
+        self.server = http.server.HTTPServer(("127.0.0.1", 0), Handler)
+        self.url = f"http://127.0.0.1:{self.server.server_port}/metrics"
+        threading.Thread(target=self.server.serve_forever, daemon=True).start()
+        return self
+
+    def __exit__(self, *_):
+        self.server.shutdown()
+        self.server.server_close()
 
 
 class ServingTest(CliTest):
@@ -334,6 +390,13 @@ class ServingTest(CliTest):
         self.assertAlmostEqual(arriving["concurrency_count"], 16, delta=0.01)
         text = self.ok(*words).out
         self.assertRegex(text, r"(?m)^  per output token +[\d.]+ [mu]s ")
+        self.assertRegex(text, r"(?m)^  requests/s +[\d.]+ +[\d.]+ +[\d.]+$")
+        rows = csv.DictReader(io.StringIO(self.ok(*words, "-o", "csv").out))
+        most = {row["field"]: row for row in rows}["most_requests_per_second"]
+        self.assertLess(float(most["p10"]), float(most["value"]))
+        self.assertEqual(
+            float(most["p90"]), before["most_requests_interval"]["p90"]
+        )
         # Its stack is of kernels; the text says so as the answer does.
         self.assertIn("kernels alone", before["resolution"]["warnings"][0])
         self.assertRegex(text, r"(?m)^warning: kernel stack .* is of kernels alone")
@@ -369,10 +432,75 @@ class ServingTest(CliTest):
         )
         self.assertEqual(self.ok(*observe, "--forget").out, "No observations.\n")
 
+    def test_metrics_of_an_engine_are_observations(self):
+        words = ("engine", "load", "narrow", *SHAPE, "--concurrency", "16")
+        per_token = self.answer(*words)["time_per_output_token"]["seconds"]
+        with EngineMetrics(1.5 * per_token) as engine:
+            observe = ("engine", "observe", "narrow", "--from", engine.url)
+            dry = self.ok(*observe, "--every", "200ms", "--dry-run").out
+            # The clocks of both sides differ by milliseconds.
+            self.assertRegex(dry, r"passes 1\.[45]\d+ of 1 observations")
+            done = self.ok(
+                *observe, "--every", "200ms", "--reports", "3", "--forget"
+            )
+            self.assertRegex(
+                done.err,
+                r"^(\d+ requests of 2048 \+ 256 tokens, 1[567][.\d]* in the "
+                r"engine, .*\n){3}$",
+            )
+            self.assertRegex(done.out, r"passes 1\.[45]\d+ of 3 observations")
+            engine.idle = True
+            refused = self.refused(1, *observe, "--every", "100ms")
+            self.assertIn("0 requests ended in", refused)
+        self.ok("engine", "observe", "narrow", "--forget")
+
+    def test_a_watch_outlives_what_its_engine_shows(self):
+        pages = (
+            "<!DOCTYPE html>",
+            100,
+            "up 1",
+            "",
+            105,  # 5 requests: too few, the run goes on.
+            110,
+            50,  # Started anew.
+            250,
+        )
+        with EngineMetrics(0.02, pages) as engine:
+            words = ("engine", "observe", "narrow", "--from", engine.url)
+            done = self.ok(*words, "--every", "100ms", "--reports", "2", "--dry-run")
+            none = f"{engine.url}: the metrics are of no engine that is known; "
+            lines = done.err.splitlines()
+            self.assertEqual(
+                lines[0], f"{engine.url}: line 1 is not a metric: <!DOCTYPE html>"
+            )
+            self.assertTrue(lines[1].startswith(none), lines[1])
+            self.assertTrue(lines[2].startswith(none), lines[2])
+            self.assertRegex(lines[3], r"^5 requests ended in [\d.]+m?s; needed: 10$")
+            self.assertRegex(lines[4], "^10 requests of 2048 ")
+            self.assertEqual(
+                lines[5], "the engine has started anew: its counters have fallen"
+            )
+            self.assertRegex(lines[6], "^200 requests of 2048 ")
+            self.assertEqual(len(lines), 7)
+            for page, message in (
+                ("<html>", f"{engine.url}: line 1 is not a metric: <html>"),
+                ("up 1", f"{engine.url}: the metrics are of no engine that is known"),
+                ("vllm:num_requests_running 0", "they appear once it has answered a request"),
+            ):
+                engine.pages = [page]
+                self.assertIn(message, self.refused(1, *words, "--every", "100ms"))
+        self.assertEqual(self.ok(*words[:3], "--forget").out, "No observations.\n")
+
     def test_mistakes_of_observations(self):
         observe = ("engine", "observe", "narrow")
         table = (
-            (2, observe, b"", "--file, --forget or --apply is missing"),
+            (2, observe, b"", "--file, --from, --forget or --apply is missing"),
+            (2, observe + ("--every", "1s"), b"", "belong to --from"),
+            (2, observe + ("--from", "x", "--file", "-"), b"", "one or the other"),
+            (2, observe + ("--from", "x"), b"", '"x" is no address'),
+            (2, observe + ("--from", "http://127.0.0.1:1", "--every", "1"), b"", '--every is "1"'),
+            (2, observe + ("--from", "http://127.0.0.1:1", "--reports", "-1"), b"", "0 or more"),
+            (1, observe + ("--from", "http://127.0.0.1:1"), b"", "127.0.0.1:1/metrics cannot be read"),
             (2, observe + ("--apply", "yes"), b"", "allowed: on, off"),
             (1, observe + ("--file", "-"), b"speed\n1\n", "no column is called"),
             (1, observe + ("--file", "-"), b"step_seconds\nfast\n", "allowed: a number"),

@@ -3,10 +3,13 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
-#include <filesystem>
 #include <fstream>
+#include <regex>
 
+#include "tests/observability/dashboards.h"
+#include "tests/observability/used_server.h"
 #include "tests/support/process.h"
+#include "tests/support/temporary_folder.h"
 #include "tests/support/test_server.h"
 
 namespace mansard::testing {
@@ -24,56 +27,42 @@ class PromtoolTest : public ::testing::Test {
 };
 
 TEST_F(PromtoolTest, TheMetricsOfAUsedServerAreClean) {
-  TestServer server;
-  v1::EstimateResponse response;
-  ASSERT_TRUE(server
-                  .Estimate(Parse<v1::EstimateRequest>(R"pb(
-                              target {
-                                model_graph: "modelGraphs/llama-3.1-8b"
-                                hardware_profile: "hardwareProfiles/h100-sxm"
-                              }
-                              forward_pass {
-                                groups {
-                                  role: ROLE_PREFILL
-                                  request_count: 1
-                                  new_token_count: 512
-                                }
-                              }
-                            )pb"),
-                            &response)
-                  .ok());
-  ASSERT_FALSE(server.Estimate({}, &response).ok());
+  UsedServer server;
+  server.Use(0);
   const HttpAnswer metrics = HttpGet(server.metrics_address(), "/metrics");
   ASSERT_EQ(metrics.code, 200);
 
-  const auto path = std::filesystem::temp_directory_path() /
-                    ("mansard-metrics-" + std::to_string(getpid()));
+  const TemporaryFolder folder;
+  const std::string path = folder / "metrics";
   std::ofstream(path) << metrics.body;
   Process promtool(
-      {"/bin/sh", "-c",
-       std::string(kPromtool) + " check metrics < " + path.string()});
+      {"/bin/sh", "-c", std::string(kPromtool) + " check metrics < " + path});
   EXPECT_EQ(promtool.Wait(), 0);
   EXPECT_EQ(promtool.output(), "");
-  std::filesystem::remove(path);
-  // Every family is there once a server has been used.
-  for (const char* family :
-       {"grpc_server_started_total{", "grpc_server_handled_total{",
-        "grpc_server_handling_seconds_bucket{", "mansard_rpcs_in_flight{",
-        "mansard_heavy_rpcs_queued ", "mansard_heavy_rpc_wait_seconds_bucket{",
-        "mansard_heavy_rpcs_rejected_total ",
-        "mansard_predicted_step_seconds_bucket{",
-        "mansard_predicted_bound_seconds_total{", "mansard_catalog_resources{",
-        "mansard_build_info{", "mansard_metric_label_overflow_total{",
-        "process_cpu_seconds_total ", "process_resident_memory_bytes ",
-        "process_open_fds ", "process_start_time_seconds "}) {
-    EXPECT_NE(metrics.body.find(family), std::string::npos) << family;
+  // Every family of the table has series once a server has been used.
+  const std::string table = ReadRepositoryFile("server/metric_table.h");
+  static const auto* const kName = new std::regex("\"((mansard|grpc)_\\w+)\"");
+  int families = 0;
+  for (auto it = std::sregex_iterator(table.begin(), table.end(), *kName);
+       it != std::sregex_iterator(); ++it, ++families) {
+    const std::regex sample("\n" + it->str(1) + "(_count)?[{ ]");
+    EXPECT_TRUE(std::regex_search(metrics.body, sample)) << it->str(1);
   }
+  EXPECT_GE(families, 30);
 }
 
 TEST_F(PromtoolTest, TheShippedConfigIsValid) {
   Process promtool(
       {kPromtool, "check", "config",
        std::string(MANSARD_SOURCE_DIR) + "/deploy/prometheus/prometheus.yml"});
+  EXPECT_EQ(promtool.Wait(), 0) << promtool.output();
+}
+
+// Each alert fires where it should, and only there.
+TEST_F(PromtoolTest, TheRulesPassTheirTests) {
+  Process promtool({kPromtool, "test", "rules",
+                    std::string(MANSARD_SOURCE_DIR) +
+                        "/tests/observability/rules_test.yml"});
   EXPECT_EQ(promtool.Wait(), 0) << promtool.output();
 }
 

@@ -17,6 +17,7 @@ namespace {
 
 constexpr int kLineTimeoutMs = 20'000;
 constexpr int kExitTimeoutMs = 30'000;
+constexpr int kPipeBytes = 1 << 20;
 
 // The child: never returns.
 [[noreturn]] void Run(const std::vector<std::string>& command,
@@ -57,6 +58,8 @@ Process::Process(const std::vector<std::string>& command,
                  const std::map<std::string, std::string>& environment) {
   int ends[2];
   if (pipe2(ends, O_CLOEXEC) != 0) return;
+  // A server that logs a line a call must not wait for a test that reads later.
+  fcntl(ends[1], F_SETPIPE_SZ, kPipeBytes);
   pid_ = fork();
   if (pid_ == 0) Run(command, environment, ends[1]);
   close(ends[1]);

@@ -80,8 +80,9 @@ HttpAnswer HttpGet(const std::string& address, const std::string& path) {
   std::string text;
   if (connect(fd, reinterpret_cast<const sockaddr*>(&peer), sizeof(peer)) ==
       0) {
+    // 1.0: the body comes in one piece.
     const std::string request =
-        absl::StrCat("GET ", path, " HTTP/1.1\r\nHost: ", address,
+        absl::StrCat("GET ", path, " HTTP/1.0\r\nHost: ", address,
                      "\r\nConnection: close\r\n\r\n");
     if (write(fd, request.data(), request.size()) > 0) {
       char block[4096];

@@ -33,6 +33,43 @@ struct ReferenceLoad {
   int64_t drafts = 0;
 };
 
+struct ReferenceHeld {
+  double passes = 0;
+  double others = 0;
+};
+
+// `rate` requests a pass, of whose prompts so many fill a pass.
+inline ReferenceHeld HeldBy(const model::Admission& admission, double rate,
+                            double prompts_of_budget) {
+  // Whichever of the passes between two looks it comes in: 0 to N - 1 wait.
+  ReferenceHeld held;
+  for (int64_t left = 0; left < admission.poll_passes; ++left) {
+    held.passes +=
+        static_cast<double>(left) / static_cast<double>(admission.poll_passes);
+  }
+  held.others = rate * static_cast<double>(admission.poll_passes - 1);
+  if (admission.batch_wait_passes == 0) return held;
+  // Of a group that ends by time the first waits all of it, those that come
+  // after it half as long on average; of one that ends by size the last waits
+  // for none. Requests see their group more often the larger it is.
+  const double enough =
+      std::max(0.0, admission.batch_wait_token_share * prompts_of_budget - 1);
+  const auto w = static_cast<double>(admission.batch_wait_passes);
+  double requests = 0;
+  double waits = 0;
+  double others = 0;
+  double chance = std::exp(-rate * w);  // Of `more` in the time.
+  for (int more = 0; more < 1000; ++more) {
+    requests += chance * (1 + more);
+    waits += chance * (w + more * w / 2);
+    others += chance * (1 + more) * more;
+    chance *= rate * w / (more + 1);
+  }
+  held.passes += std::min(waits / requests, enough / rate / 2);
+  held.others += std::min(others / requests, enough);
+  return held;
+}
+
 // Of an aggregated engine, in seconds.
 inline ReferenceTimes ReferenceOf(const model::ServingEngine& engine,
                                   const ReferenceLoad& load) {
@@ -89,12 +126,22 @@ inline ReferenceTimes ReferenceOf(const model::ServingEngine& engine,
       load.concurrency > b ? (load.concurrency / b - 1) * o * times.tpot : 0;
   const auto layers = static_cast<double>(
       engine.target().graph().spec().layer_kind_indexes.size());
-  times.ttft =
-      (1 - s) * (times.prompt + wait + queue) + s * burst * k.burst +
-      k.decode_passes * (.5 + (mixed ? times.passes : 0)) * times.decode +
-      k.request.value() + k.input_token.value() * isl +
-      k.prompt_layer.value() * times.passes * layers +
-      k.concurrent_request.value() * load.concurrency;
+  const ReferenceHeld held =
+      HeldBy(engine.admission(), b * a / o,
+             static_cast<double>(budget) / static_cast<double>(i));
+  const double in_pass = std::max<double>(1, static_cast<double>(budget / i));
+  const double behind =
+      ((std::min(in_pass, 1 + held.others) + 1 + held.others) / 2 - 1) *
+      times.prompt;
+  times.ttft = (1 - s) * (times.prompt + std::max(wait, behind) + queue) +
+               s * burst * k.burst +
+               k.decode_passes *
+                   (.5 + (mixed ? times.passes : 0) +
+                    (1 - s) * (b > 1 ? held.passes : 0)) *
+                   times.decode +
+               k.request.value() + k.input_token.value() * isl +
+               k.prompt_layer.value() * times.passes * layers +
+               k.concurrent_request.value() * load.concurrency;
   times.end_to_end = times.ttft + (o - 1) * times.tpot;
   times.rate = load.concurrency / times.end_to_end;
   return times;

@@ -48,6 +48,21 @@ void TakeLimits(const CatalogFlags& flags, v1::EngineLimits* limits) {
   }
 }
 
+void TakeAdmission(const CatalogFlags& flags, v1::Engine* engine) {
+  if (flags.poll_passes.has_value()) {
+    engine->mutable_admission()->set_poll_pass_count(
+        static_cast<int32_t>(*flags.poll_passes));
+  }
+  if (flags.batch_wait_passes.has_value()) {
+    engine->mutable_admission()->set_batch_wait_pass_count(
+        static_cast<int32_t>(*flags.batch_wait_passes));
+  }
+  if (flags.batch_wait_tokens.has_value()) {
+    engine->mutable_admission()->set_batch_wait_token_ratio(
+        *flags.batch_wait_tokens);
+  }
+}
+
 }  // namespace
 
 absl::Status RefuseFiles(const EstimateFlags& flags) {
@@ -74,6 +89,7 @@ absl::StatusOr<v1::Engine> EngineOfFlags(const Arguments& arguments) {
       FullName("hardwareProfiles", flags.hardware));
   FillTarget(flags, engine.mutable_target());
   TakeLimits(arguments.catalog, engine.mutable_limits());
+  TakeAdmission(arguments.catalog, &engine);
   const absl::Status words = TakeWords(arguments.catalog, &engine);
   if (!words.ok()) return words;
   return engine;
@@ -97,7 +113,15 @@ std::string FlagOfEngineField(const Arguments& arguments,
        {"--kv-tokens", absl::StrCat(flags.kv_tokens.value_or(0))}},
       {"limits.memory_utilization_ratio",
        {"--memory-utilization",
-        absl::StrCat(flags.memory_utilization.value_or(0))}}};
+        absl::StrCat(flags.memory_utilization.value_or(0))}},
+      {"admission.poll_pass_count",
+       {"--poll-passes", absl::StrCat(flags.poll_passes.value_or(0))}},
+      {"admission.batch_wait_pass_count",
+       {"--batch-wait-passes",
+        absl::StrCat(flags.batch_wait_passes.value_or(0))}},
+      {"admission.batch_wait_token_ratio",
+       {"--batch-wait-tokens",
+        absl::StrCat(flags.batch_wait_tokens.value_or(0))}}};
   for (const auto& [known, flag] : table) {
     if (path == known) return absl::StrCat(flag.first, " ", flag.second);
   }

@@ -5,6 +5,7 @@
 #include "clients/cli/commands/answer.h"
 #include "clients/cli/commands/commands.h"
 #include "clients/cli/commands/message_table.h"
+#include "clients/cli/commands/observe_metrics.h"
 #include "clients/cli/commands/resources.h"
 #include "clients/cli/commands/serving_request.h"
 #include "clients/cli/commands/target.h"
@@ -99,6 +100,12 @@ absl::StatusOr<Answer> RunEngineObserve(const Session& session,
   if (!flags.apply.empty()) {
     const absl::Status switched = Switch(session, arguments);
     if (!switched.ok()) return WithHint(switched, CatalogHint(switched));
+  }
+  if (!flags.from.empty()) {
+    const absl::StatusOr<v1::ReportObservationsResponse> reported =
+        ReportFromMetrics(session, arguments, Namer(arguments));
+    if (!reported.ok()) return reported.status();
+    return Shown(*reported, arguments, style);
   }
   if (flags.observations.empty() && !flags.forget) {
     const absl::StatusOr<v1::Engine> engine =

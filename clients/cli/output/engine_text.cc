@@ -37,7 +37,7 @@ std::string WordOf(absl::string_view value, absl::string_view prefix) {
 
 std::string SchedulingText(const v1::Engine& engine) {
   return engine.scheduling() == v1::Engine::SCHEDULING_UNSPECIFIED
-             ? "mixed"
+             ? "as the stack's engine does"
              : WordOf(v1::Engine::Scheduling_Name(engine.scheduling()),
                       "SCHEDULING_");
 }
@@ -62,6 +62,24 @@ std::string LimitsText(const v1::EngineLimits& limits) {
                                     limits.memory_utilization_ratio()));
   }
   return parts.empty() ? "the kernel stack's own" : absl::StrJoin(parts, ", ");
+}
+
+std::string AdmissionText(const v1::EngineAdmission& admission) {
+  std::vector<std::string> parts;
+  if (admission.poll_pass_count() > 1) {
+    parts.push_back(absl::StrCat("once in ", admission.poll_pass_count(),
+                                 " decode passes"));
+  }
+  if (admission.batch_wait_pass_count() > 0) {
+    parts.push_back(absl::StrCat("held back for ",
+                                 admission.batch_wait_pass_count(),
+                                 " passes to run together"));
+    if (admission.batch_wait_token_ratio() > 0) {
+      absl::StrAppendFormat(&parts.back(), ", or until they fill %.4g of one",
+                            admission.batch_wait_token_ratio());
+    }
+  }
+  return parts.empty() ? "at once" : absl::StrJoin(parts, "; ");
 }
 
 std::string Line(absl::string_view label, absl::string_view text) {
@@ -122,6 +140,7 @@ std::string EngineText(const v1::Engine& engine, const Style& /*style*/) {
                                  resolution.fabric())),
       Line("layout", LayoutText(engine.target().parallelism())),
       Line("scheduling", SchedulingText(engine)),
+      Line("admission", AdmissionText(engine.admission())),
       Line("role", RoleText(engine)),
       Line("limits", LimitsText(engine.limits())),
       Line("holds",

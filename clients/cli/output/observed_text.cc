@@ -17,25 +17,51 @@ void AddTime(const char* name, const char* field, bool has,
                          cell(time.p10_seconds()), cell(time.p90_seconds())});
 }
 
+void AddRate(const char* name, const char* field, double rate,
+             const v1::EstimateServedLoadResponse::RateInterval& interval,
+             Report& report) {
+  const auto cell = [](double value) {
+    return ShownAs(Number(value), absl::StrFormat("%.4g", value));
+  };
+  report.rows.push_back({ShownAs(Text(field), name), cell(rate),
+                         cell(interval.p10()), cell(interval.p90())});
+}
+
+void AddRates(const v1::EstimateServedLoadResponse& response, Report& report) {
+  AddRate("requests/s", "requests_per_second", response.requests_per_second(),
+          response.requests_interval(), report);
+  AddRate("output tokens/s", "output_tokens_per_second",
+          response.output_tokens_per_second(),
+          response.output_tokens_interval(), report);
+  AddRate("most requests/s", "most_requests_per_second",
+          response.most_requests_per_second(),
+          response.most_requests_interval(), report);
+  AddRate("used of the most", "utilization_ratio", response.utilization_ratio(),
+          response.utilization_interval(), report);
+}
+
 }  // namespace
 
 Report ServedLoadReport(const v1::EstimateServedLoadResponse& response) {
-  Report report{{{"time", Unit::kNone, Align::kLeft, "time"},
-                 {"value", Unit::kNone, Align::kRight, "seconds"},
-                 {"p10", Unit::kNone, Align::kRight, "p10_seconds"},
-                 {"p90", Unit::kNone, Align::kRight, "p90_seconds"}},
+  // Of each row the field's name says the unit.
+  Report report{{{"what", Unit::kNone, Align::kLeft, "field"},
+                 {"value", Unit::kNone, Align::kRight, "value"},
+                 {"p10", Unit::kNone, Align::kRight, "p10"},
+                 {"p90", Unit::kNone, Align::kRight, "p90"}},
                 {}};
-  AddTime("to the first token", "time_to_first_token",
+  AddTime("to the first token", "time_to_first_token_seconds",
           response.has_time_to_first_token(), response.time_to_first_token(),
           report);
-  AddTime("per output token", "time_per_output_token",
+  AddTime("per output token", "time_per_output_token_seconds",
           response.has_time_per_output_token(),
           response.time_per_output_token(), report);
-  AddTime("of a pass", "inter_token_latency",
+  AddTime("of a pass", "inter_token_latency_seconds",
           response.has_inter_token_latency(), response.inter_token_latency(),
           report);
-  AddTime("end to end", "end_to_end_latency", response.has_end_to_end_latency(),
-          response.end_to_end_latency(), report);
+  AddTime("end to end", "end_to_end_latency_seconds",
+          response.has_end_to_end_latency(), response.end_to_end_latency(),
+          report);
+  AddRates(response, report);
   return report;
 }
 
@@ -49,13 +75,13 @@ std::string ServedLoadText(const v1::EstimateServedLoadResponse& response,
         &out,
         style.Paint(Tone::kBad, "   saturated: more arrive than it serves"),
         "\n");
-    return out;
+  } else {
+    absl::StrAppendFormat(
+        &out,
+        "   %.4g tok/s   %.4g in flight, %.4g of them run   %.0f %% of most\n",
+        response.output_tokens_per_second(), response.concurrency_count(),
+        response.batch_request_count(), 100 * response.utilization_ratio());
   }
-  absl::StrAppendFormat(
-      &out,
-      "   %.4g tok/s   %.4g in flight, %.4g of them run   %.0f %% of most\n",
-      response.output_tokens_per_second(), response.concurrency_count(),
-      response.batch_request_count(), 100 * response.utilization_ratio());
   absl::StrAppend(&out, "\n", TableText(ServedLoadReport(response), style));
   const v1::Resolution& resolution = response.resolution();
   if (resolution.has_observed_factors()) {
