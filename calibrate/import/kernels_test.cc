@@ -249,6 +249,10 @@ TEST(NsightComputeTest, Refusals) {
     std::string text;
     const char* refusal;
   } kFacts[] = {
+      {"\"ID\",\"Kernel Name\",\"a\n\"b\",\"c\"\n\"0\",\"k\",\"1\",\"2\"\n",
+       "is not closed"},
+      {"\"ID\",\"Kernel Name\",\"a\"b,\"c\"\n\"0\",\"k\",\"1\",\"2\"\n",
+       "no time of its 1 launch"},
       {"==ERROR== permission denied\n", "has no line that begins with \"ID\""},
       {absl::StrReplaceAll(good, {{",\"9.0\",\"206.5\"", ""}}),
        "has 5 cells; the header has 7"},

@@ -59,7 +59,7 @@ class Reader {
     }
     ASSIGN_OR_RETURN(name_, reader.Column("Kernel Name"));
     ASSIGN_OR_RETURN(id_, reader.Column("ID"));
-    header_ = HeaderOf(table);
+    ASSIGN_OR_RETURN(header_, HeaderOf(table));
     grid_ = ColumnOf("Grid Size");
     block_ = ColumnOf("Block Size");
     capability_ = ColumnOf("CC");
@@ -107,13 +107,14 @@ class Reader {
   }
 
  private:
-  static Cells HeaderOf(const std::string& table) {
-    // The header names its cells: they hold no quotes.
-    Cells cells = absl::StrSplit(table.substr(0, table.find('\n')), "\",\"");
-    if (!cells.empty()) {
-      cells.front() = std::string(absl::StripPrefix(cells.front(), "\""));
-      cells.back() = std::string(absl::StripSuffix(cells.back(), "\""));
-    }
+  // The names of the columns, as the reader's own rows count them: the header
+  // once more as a row.
+  static absl::StatusOr<Cells> HeaderOf(const std::string& table) {
+    const std::string line = table.substr(0, table.find('\n') + 1);
+    const std::string twice = absl::StrCat(line, line);
+    CsvReader reader(twice);
+    Cells cells;
+    RETURN_IF_ERROR(reader.Next(cells).status());
     return cells;
   }
 
@@ -133,6 +134,15 @@ class Reader {
     return {cells[name_], CellAt(cells, grid_), CellAt(cells, block_), {}};
   }
 
+  // Whether there are more; a row that is not as wide as the names is none.
+  absl::StatusOr<bool> Next(CsvReader& reader, Cells& cells) const {
+    ASSIGN_OR_RETURN(const bool more, reader.Next(cells));
+    if (more && cells.size() != header_.size()) {
+      return absl::InvalidArgumentError("the header breaks off");
+    }
+    return more;
+  }
+
   // One line a metric. A launch's lines share its ID; of several processes
   // each counts from 0.
   absl::Status ReadLong(CsvReader& reader) {
@@ -146,7 +156,7 @@ class Reader {
     std::map<std::pair<std::string, std::string>, size_t> places;
     Cells cells;
     while (true) {
-      ASSIGN_OR_RETURN(const bool more, reader.Next(cells));
+      ASSIGN_OR_RETURN(const bool more, Next(reader, cells));
       if (!more) return absl::OkStatus();
       const auto [place, added] = places.try_emplace(
           {CellAt(cells, process), cells[id_]}, launches_.size());
@@ -161,11 +171,11 @@ class Reader {
   // One line a launch, the units in the first.
   absl::Status ReadWide(CsvReader& reader) {
     Cells units;
-    ASSIGN_OR_RETURN(const bool some, reader.Next(units));
+    ASSIGN_OR_RETURN(const bool some, Next(reader, units));
     if (!some) return absl::OkStatus();
     Cells cells = units;
     if (units[id_].empty()) {
-      ASSIGN_OR_RETURN(const bool more, reader.Next(cells));
+      ASSIGN_OR_RETURN(const bool more, Next(reader, cells));
       if (!more) return absl::OkStatus();
     } else {
       units.assign(units.size(), "");
@@ -177,7 +187,7 @@ class Reader {
         launch.cells.push_back({header_[column], units[column], cells[column]});
       }
       launches_.push_back(std::move(launch));
-      ASSIGN_OR_RETURN(const bool more, reader.Next(cells));
+      ASSIGN_OR_RETURN(const bool more, Next(reader, cells));
       if (!more) return absl::OkStatus();
     }
   }

@@ -215,8 +215,8 @@ class Picture {
 
   // A name along its line.
   void Slanted(const Level& level, double bandwidth, double intensity) {
-    const double rise = (kBottom - kTop) / (y_to_ - y_from_);
-    const double run = (kRight - kLeft) / (x_to_ - x_from_);
+    const double rise = 1.0 * (kBottom - kTop) / (y_to_ - y_from_);
+    const double run = 1.0 * (kRight - kLeft) / (x_to_ - x_from_);
     const double angle = -std::atan2(rise, run) * 180 / std::acos(-1.0);
     const double x = X(intensity);
     const double y = Y(intensity * bandwidth);
