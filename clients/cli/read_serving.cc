@@ -148,8 +148,8 @@ absl::Status ReadServing(CommandTree& tree, Command command,
   if (command == Command::kEnginePredict) return ReadPredict(tree, arguments);
   if (command == Command::kEngineImport) return ReadImport(tree, arguments);
   if (command == Command::kEngineLoad) {
-    absl::Status counts = ReadCountsOf(
-        tree, {&ShapeCounts(), &DraftCounts()}, &arguments->serving);
+    absl::Status counts = ReadCountsOf(tree, {&ShapeCounts(), &DraftCounts()},
+                                       &arguments->serving);
     return counts.ok() ? NeedShape(tree, arguments->serving) : counts;
   }
   if (command == Command::kEngineObserve) {
