@@ -83,7 +83,7 @@ class CappedFamily {
   using Key = std::pair<std::string, size_t>;
   using Name = std::pair<absl::string_view, size_t>;
   struct Less {
-    using is_transparent = void;
+    using is_transparent = void;  // NOLINT(readability-identifier-naming)
     template <class A, class B>
     bool operator()(const A& a, const B& b) const {
       return std::tuple(absl::string_view(a.first), a.second) <

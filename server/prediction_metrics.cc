@@ -45,7 +45,7 @@ struct PredictionName {
 };
 
 struct PredictionLess {
-  using is_transparent = void;
+  using is_transparent = void;  // NOLINT(readability-identifier-naming)
 
   static auto Parts(const PredictionKey& key) {
     return std::tuple(absl::string_view(key.model),

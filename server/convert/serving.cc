@@ -117,7 +117,7 @@ std::string ReasonOf(const model::BatchAnswer& answer,
   switch (answer.limit) {
     case model::BatchLimit::kSlo: {
       if (!answer.broken_target.has_value()) return "";
-      const std::string broken =
+      std::string broken =
           absl::StrFormat("%d would break %s of %g s", next,
                           model::SloTargetField(*answer.broken_target),
                           question.slo[*answer.broken_target]->value());

@@ -131,7 +131,7 @@ class CalibrateJobTest(CliTest):
 
     def test_old_records_go(self):
         for day in range(1, 8):
-            (self.work / f"2026-10-0{day}-030000").mkdir(parents=True)
+            (self.work / f"2026-10-0{day}-030000-000").mkdir(parents=True)
         (self.work / "notes").mkdir()
         with Server() as server:
             self.settings["MANSARD_SERVER"] = server.address
@@ -140,5 +140,5 @@ class CalibrateJobTest(CliTest):
             self.assertEqual(code, 0, err)
         names = sorted(path.name for path in self.work.iterdir())
         self.assertEqual(len(names), 4, names)
-        self.assertEqual(names[:2], ["2026-10-06-030000", "2026-10-07-030000"])
+        self.assertEqual(names[:2], ["2026-10-06-030000-000", "2026-10-07-030000-000"])
         self.assertEqual(names[3], "notes")

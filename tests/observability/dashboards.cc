@@ -52,7 +52,7 @@ std::vector<const rapidjson::Value*> PanelsOf(const Dashboard& dashboard) {
   return panels;
 }
 
-std::string Substituted(std::string text, const std::string& interval) {
+std::string Substituted(const std::string& text, const std::string& interval) {
   return absl::StrReplaceAll(
       std::regex_replace(
           text, std::regex(R"(\$(service|model|hardware|phase|engine)\b)"),
