@@ -5,6 +5,7 @@ namespace {
 
 // Streams: a buffer is so many times the last level's cache, or of a fixed size
 // where that is 0.
+// NOLINTNEXTLINE(clang-analyzer-optin.performance.Padding)
 struct StreamRow {
   CaseKind kind;
   double caches;
@@ -57,6 +58,7 @@ constexpr TokensRow kTokens[] = {
     {64, false}, {2, false}, {8, false},  {32, false}, {768, false},
 };
 
+// NOLINTNEXTLINE(clang-analyzer-optin.performance.Padding)
 struct ElementwiseRow {
   CaseKind kind;
   int64_t rows;
@@ -90,6 +92,7 @@ constexpr ElementwiseRow kElementwise[] = {
     {CaseKind::kResidual, 384, 1536, true},
 };
 
+// NOLINTNEXTLINE(clang-analyzer-optin.performance.Padding)
 struct AttentionRow {
   CaseKind kind;
   int64_t requests;

@@ -59,21 +59,45 @@ struct Numbers {
   bool blocks;  // Of blocks of 16.
 };
 std::optional<Numbers> NumbersOf(Format format) {
-  using namespace cublas_lt;
   if (format == Format::kBf16) {
-    return Numbers{kBf16, kBf16, kComputeFp32, kFp32, false, false};
+    return Numbers{cublas_lt::kBf16,
+                   cublas_lt::kBf16,
+                   cublas_lt::kComputeFp32,
+                   cublas_lt::kFp32,
+                   false,
+                   false};
   }
   if (format == Format::kFp16) {
-    return Numbers{kFp16, kFp16, kComputeFp32, kFp32, false, false};
+    return Numbers{cublas_lt::kFp16,
+                   cublas_lt::kFp16,
+                   cublas_lt::kComputeFp32,
+                   cublas_lt::kFp32,
+                   false,
+                   false};
   }
   if (format == Format::kFp8E4m3) {
-    return Numbers{kE4m3, kBf16, kComputeFp32, kFp32, true, false};
+    return Numbers{cublas_lt::kE4m3,
+                   cublas_lt::kBf16,
+                   cublas_lt::kComputeFp32,
+                   cublas_lt::kFp32,
+                   true,
+                   false};
   }
   if (format == Format::kInt8) {
-    return Numbers{kInt8, kInt32, kComputeInt32, kInt32, false, false};
+    return Numbers{cublas_lt::kInt8,
+                   cublas_lt::kInt32,
+                   cublas_lt::kComputeInt32,
+                   cublas_lt::kInt32,
+                   false,
+                   false};
   }
   if (format == Format::kNvfp4) {
-    return Numbers{kE2m1, kBf16, kComputeFp32, kFp32, true, true};
+    return Numbers{cublas_lt::kE2m1,
+                   cublas_lt::kBf16,
+                   cublas_lt::kComputeFp32,
+                   cublas_lt::kFp32,
+                   true,
+                   true};
   }
   return std::nullopt;
 }

@@ -193,15 +193,20 @@ class CudaGpu : public Gpu {
     for (int mark = 0; mark < 2; ++mark) {
       std::vector<ClockStamp>& read = stamps[static_cast<size_t>(mark)];
       read.resize(kStamps);
-      RETURN_IF_ERROR(Read(stamps_ + mark * 2 * kStamps, read.data(),
+      RETURN_IF_ERROR(Read(stamps_ + StampsBefore(mark), read.data(),
                            kStamps * int64_t{sizeof(ClockStamp)}));
     }
     return ClockBetween(stamps[0], stamps[1]);
   }
 
  private:
-  static constexpr size_t kStampBytes = 2 * kStamps * sizeof(ClockStamp);
+  static constexpr size_t kStampBytes =
+      size_t{2} * kStamps * sizeof(ClockStamp);
   static_assert(sizeof(ClockStamp) == 2 * sizeof(uint64_t));
+  // In words.
+  static ptrdiff_t StampsBefore(int mark) {
+    return ptrdiff_t{mark} * 2 * kStamps;
+  }
 
   // Kernels are loaded when first launched, which waits for the device: behind
   // a held stream, for ever.
@@ -216,7 +221,7 @@ class CudaGpu : public Gpu {
 
   absl::Status Stamp(int mark) {
     return FromCuda(device_code::Stamp({stream_, facts_.multiprocessors},
-                                       stamps_ + mark * 2 * kStamps, kStamps),
+                                       stamps_ + StampsBefore(mark), kStamps),
                     "Stamp");
   }
 

@@ -2,6 +2,8 @@
 // the left operand transposed where the description says so. For tests.
 #pragma once
 
+#include <algorithm>
+#include <cmath>
 #include <cstring>
 #include <map>
 #include <string>
@@ -46,13 +48,30 @@ struct Layout {
   int64_t stride = 0;
 };
 
+// The nearest; beyond the largest, infinity.
+inline uint16_t EncodeFp16(double value) {
+  const auto sign = static_cast<uint32_t>(std::signbit(value)) << 15;
+  int exponent = 0;
+  const double part = std::frexp(std::abs(value), &exponent);
+  uint32_t bits = 0;
+  if (exponent <= -14) {  // Without a leading one.
+    bits =
+        static_cast<uint32_t>(std::nearbyint(std::ldexp(std::abs(value), 24)));
+  } else {
+    const auto with_one =
+        static_cast<uint32_t>(std::nearbyint(std::ldexp(part, 11)));
+    bits = (static_cast<uint32_t>(exponent + 14) << 10) + with_one - 1024;
+  }
+  return static_cast<uint16_t>(sign | std::min(bits, uint32_t{0x7c00}));
+}
+
 inline model::Format FormatOf(int type) {
-  using namespace cublas_lt;
-  if (type == kBf16) return model::Format::kBf16;
-  if (type == kFp16) return model::Format::kFp16;
-  if (type == kE4m3) return model::Format::kFp8E4m3;
-  if (type == kInt8) return model::Format::kInt8;
-  return type == kE2m1 ? model::Format::kNvfp4 : model::Format::kFp32;
+  if (type == cublas_lt::kBf16) return model::Format::kBf16;
+  if (type == cublas_lt::kFp16) return model::Format::kFp16;
+  if (type == cublas_lt::kE4m3) return model::Format::kFp8E4m3;
+  if (type == cublas_lt::kInt8) return model::Format::kInt8;
+  return type == cublas_lt::kE2m1 ? model::Format::kNvfp4
+                                  : model::Format::kFp32;
 }
 
 template <class Type>
@@ -175,18 +194,14 @@ inline int Multiply(Handle, Handle desc_handle, const void* alpha,
       } else if (d_layout.type == cublas_lt::kBf16) {
         static_cast<uint16_t*>(d)[at] = EncodeBf16(sum);
       } else {
-        const auto half = static_cast<_Float16>(sum);
-        std::memcpy(static_cast<uint16_t*>(d) + at, &half, 2);
+        static_cast<uint16_t*>(d)[at] = EncodeFp16(sum);
       }
     }
   }
   return kernels.Ran().ok() ? 0 : 1;
 }
 
-}  // namespace fake_blas
-
-inline SharedLibrary FakeBlasLibrary() {
-  using namespace fake_blas;
+inline SharedLibrary Library() {
   static const auto& symbols = *new std::map<std::string, void*>{
       {"cublasLtCreate", reinterpret_cast<void*>(&Create)},
       {"cublasLtGetVersion", reinterpret_cast<void*>(&Version)},
@@ -210,5 +225,9 @@ inline SharedLibrary FakeBlasLibrary() {
             return found == symbols.end() ? nullptr : found->second;
           }};
 }
+
+}  // namespace fake_blas
+
+inline SharedLibrary FakeBlasLibrary() { return fake_blas::Library(); }
 
 }  // namespace mansard::calibrate

@@ -16,7 +16,7 @@ namespace {
 
 using model::Format;
 
-double One(Format format, std::vector<uint8_t> stored) {
+double One(Format format, const std::vector<uint8_t>& stored) {
   return Decode(format, stored, 1).front();
 }
 

@@ -83,7 +83,7 @@ constexpr char kTime[] = "gpu__time_duration.sum";
 constexpr char kTensor[] = "sm__ops_path_tensor_src_bf16_dst_fp32.sum";
 
 const std::vector<Metric>& Metrics() {
-  static const auto* const metrics = new std::vector<Metric>{
+  static const auto* const kMetrics = new std::vector<Metric>{
       {kTime, "us", {"206.5", "24.1"}},
       {"dram__bytes.sum", "Mbyte", {"120.5", "67.1"}},
       {"l1tex__m_xbar2l1tex_read_bytes.sum", "Gbyte", {"1.9", "0.067"}},
@@ -97,7 +97,7 @@ const std::vector<Metric>& Metrics() {
       {"l1tex__lsu_writeback_active_mem_lg.sum", "", {"10", "1,000"}},
       {"sm__throughput.avg.pct_of_peak_sustained_elapsed", "%", {"9", "9"}},
   };
-  return *metrics;
+  return *kMetrics;
 }
 
 TEST(NsightComputeTest, BothFormsAreOne) {
@@ -331,9 +331,9 @@ TEST(RocprofComputeTest, Refusals) {
 class ImportTextTest : public ::testing::Test {
  protected:
   static const model::ShippedData& Data() {
-    static const auto* const data =
+    static const auto* const kData =
         new model::ShippedData(*model::LoadShippedData());
-    return *data;
+    return *kData;
   }
   static ImportOptions Options() {
     return {.hardware = "h200-sxm",

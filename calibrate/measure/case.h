@@ -74,6 +74,7 @@ inline constexpr CaseKind kCaseKinds[] = {
 absl::string_view CaseKindName(CaseKind kind);
 
 // Sizes that the kind does not have are 0.
+// NOLINTNEXTLINE(clang-analyzer-optin.performance.Padding)
 struct Case {
   CaseKind kind = CaseKind::kCopy;
   int64_t bytes = 0;

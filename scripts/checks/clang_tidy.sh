@@ -50,6 +50,10 @@ check_one() {
     checks=-bugprone-implicit-widening-of-multiplication-result
     checks+=,-bugprone-suspicious-missing-comma,-readability-function-size
   fi
+  # Includes CUDA's own headers, which set a number by half.
+  if [[ "$1" == */calibrate/cuda/device_code_test.cc ]]; then
+    checks+=,-clang-analyzer-core.uninitialized.Assign
+  fi
   if [ "$(date +%s)" -ge "$deadline" ]; then
     say "Out of time, not checked: ${1#"$repository"/}"
     return 0

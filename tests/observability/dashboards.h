@@ -33,7 +33,7 @@ std::vector<Expression> ExpressionsOf(const Dashboard& dashboard,
                                       const std::string& interval);
 
 // Without Grafana's variables.
-std::string Substituted(std::string text, const std::string& interval);
+std::string Substituted(const std::string& text, const std::string& interval);
 
 // Names of metrics in a PromQL expression: mansard_*, grpc_*, process_*, up.
 // Recording rules (with colons) and engines' own metrics are not among them.
