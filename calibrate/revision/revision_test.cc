@@ -26,9 +26,9 @@ using ::testing::IsEmpty;
 using ::testing::Not;
 
 const model::ShippedData& Data() {
-  static const auto* const data =
+  static const auto* const kData =
       new model::ShippedData(*model::LoadShippedData());
-  return *data;
+  return *kData;
 }
 
 v1::HardwareProfile Shipped(const std::string& id) {

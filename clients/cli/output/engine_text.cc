@@ -171,7 +171,8 @@ Report CalibrationListReport(const v1::ListCalibrationsResponse& response) {
     report.rows.push_back(
         {Text(IdOf(one.name())), Text(one.fitted_stack().stack()),
          Text(TimeText(one.create_time())), Number(one.measurements_size()),
-         NumberOrNothing(one.max_residual_ratio())});
+         ShownAs(NumberOrNothing(one.max_residual_ratio()),
+                 absl::StrFormat("%.1f %%", 100 * one.max_residual_ratio()))});
   }
   return report;
 }
