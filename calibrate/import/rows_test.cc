@@ -15,7 +15,6 @@
 namespace mansard::calibrate {
 namespace {
 
-using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
