@@ -23,7 +23,6 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
-using ::testing::Not;
 
 const model::ShippedData& Data() {
   static const auto* const kData =
@@ -259,7 +258,7 @@ TEST(DiffTextTest, JsonHasAllOfIt) {
 class RevisionFileTest : public ::testing::Test {
  protected:
   std::string File(const std::string& name, const std::string& text) {
-    const std::string path = absl::StrCat(::testing::TempDir(), "/", name);
+    std::string path = absl::StrCat(::testing::TempDir(), "/", name);
     std::ofstream(path, std::ios::binary) << text;
     return path;
   }

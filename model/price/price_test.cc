@@ -277,7 +277,7 @@ TEST_F(PriceTest, PrefillOnSharedVectorsReadsThemOnceATile) {
   // Tiles of four tokens of 32 heads, each token with one position.
   const double queries = 1024.0 * 32 * 2 * 512;
   EXPECT_NEAR(PriceToy(CompressedAttentionOp(entries)).traffic.l2.value(),
-              2 * (queries + 1024 / 4 * 512), 1e-3);
+              2 * (queries + 1024.0 / 4 * 512), 1e-3);
   entries.ratio = 1024;
   entries.top_k = 5;  // One entry, for the last token.
   EXPECT_NEAR(PriceToy(CompressedAttentionOp(entries)).traffic.l2.value(),
