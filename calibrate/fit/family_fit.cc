@@ -451,6 +451,26 @@ std::optional<double> ParameterOf(const KernelFamily& family,
   return value;
 }
 
+void Describe(const FamilyFit& fit, const model::Provenance& provenance,
+              absl::string_view witnesses, model::FamilyFacts& facts) {
+  facts.tier = model::Tier::kCalibrated;
+  facts.provenance = provenance;
+  const std::string prefix = absl::StrCat(facts.id, ".");
+  for (const std::string& weak : fit.weak) {
+    if (!absl::StartsWith(weak, prefix)) continue;
+    facts.parameter_provenance[weak.substr(prefix.size())] = {
+        model::ProvenanceKind::kAssumed,
+        absl::StrCat("prior of the fit; the ", witnesses,
+                     " do not tell otherwise"),
+        ""};
+  }
+  for (const auto& [name, interval] : fit.intervals) {
+    if (absl::StartsWith(name, prefix)) {
+      facts.parameter_intervals[name.substr(prefix.size())] = interval;
+    }
+  }
+}
+
 absl::StatusOr<FamilyFit> FitFamilies(
     const std::vector<const MeasuredCase*>& cases,
     const model::HardwareProfile& profile, const KernelStack& base,

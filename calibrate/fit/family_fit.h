@@ -70,6 +70,12 @@ struct FamilyFit {
   double sigma = 0;  // See Spread in map_fit.h; of rows that a fit did not see.
 };
 
+// What the fit says of one of its families: calibrated, with the provenance,
+// which parameters stayed at their priors for want of `witnesses` ("rows"), and
+// intervals of all.
+void Describe(const FamilyFit& fit, const model::Provenance& provenance,
+              absl::string_view witnesses, model::FamilyFacts& facts);
+
 struct FamilyFitOptions {
   size_t max_rows = 512;  // Spread evenly over the list.
   int evaluations = 700;

@@ -106,23 +106,7 @@ void Describe(const Task& task, const std::string& date, FamilyFit& fit) {
       date};
   for (FitSlot& slot : fit.slots) {
     std::visit(
-        [&](auto& family) {
-          model::FamilyFacts& facts = family.facts;
-          facts.tier = model::Tier::kCalibrated;
-          facts.provenance = provenance;
-          const std::string prefix = absl::StrCat(facts.id, ".");
-          for (const std::string& weak : fit.weak) {
-            if (!absl::StartsWith(weak, prefix)) continue;
-            facts.parameter_provenance[weak.substr(prefix.size())] = {
-                ProvenanceKind::kAssumed,
-                "prior of the fit; the rows do not tell otherwise", ""};
-          }
-          for (const auto& [name, interval] : fit.intervals) {
-            if (absl::StartsWith(name, prefix)) {
-              facts.parameter_intervals[name.substr(prefix.size())] = interval;
-            }
-          }
-        },
+        [&](auto& family) { Describe(fit, provenance, "rows", family.facts); },
         slot.prior);
   }
 }

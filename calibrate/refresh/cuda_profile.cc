@@ -3,10 +3,8 @@
 #include <algorithm>
 #include <limits>
 #include <map>
-#include <set>
 #include <utility>
 
-#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "calibrate/fit/family_fit.h"
@@ -14,7 +12,6 @@
 #include "calibrate/fit/plans.h"
 #include "calibrate/refresh/cuda_device.h"
 #include "calibrate/refresh/cuda_rows.h"
-#include "google/protobuf/text_format.h"
 #include "model/base/status_macros.h"
 #include "model/base/violations.h"
 
@@ -93,16 +90,12 @@ class CudaFitter {
 
   // Drops what the gates say, and keeps all that they name.
   void Sieve(Task& task) {
-    std::set<const MeasuredCase*> dropped;
-    for (SuspectRow& suspect : SuspectRows(task.rows, profile_)) {
-      if (suspect.dropped) dropped.insert(suspect.row);
-      const Case& measured = record_.results[suspect.row->row].measured;
-      suspect.row = nullptr;
-      fit_.refreshed.named.push_back({CaseId(measured), std::move(suspect)});
-    }
-    std::erase_if(task.rows, [&](const MeasuredCase* row) {
-      return dropped.count(row) > 0;
-    });
+    DropSuspects(
+        profile_,
+        [this](const MeasuredCase& row) {
+          return CaseId(record_.results[row.row].measured);
+        },
+        task.rows, fit_.refreshed.named);
   }
 
   absl::StatusOr<KernelStack> Stack() const {
@@ -162,8 +155,12 @@ class CudaFitter {
       return absl::OkStatus();
     }
     for (FitSlot& slot : fitted->slots) {
-      std::visit([&](auto& family) { Describe(*fitted, task, family.facts); },
-                 slot.prior);
+      std::visit(
+          [&](auto& family) {
+            Describe(*fitted, ProvenanceOf(*fitted, task), "cases",
+                     family.facts);
+          },
+          slot.prior);
       RETURN_IF_ERROR(PlaceFamily(slot));
       fit_.refreshed.families.push_back({model::FactsOf(slot.prior).id,
                                          fitted->rows, fitted->result.mean_loss,
@@ -182,11 +179,9 @@ class CudaFitter {
     return Place(other, stack_);
   }
 
-  void Describe(const FamilyFit& fit, const Task& task,
-                model::FamilyFacts& facts) const {
+  model::Provenance ProvenanceOf(const FamilyFit& fit, const Task& task) const {
     const MeasuredCase& first = *task.rows.front();
-    facts.tier = model::Tier::kCalibrated;
-    facts.provenance = {
+    return {
         ProvenanceKind::kFitted,
         absl::StrFormat(
             "%s %s on %s: %d cases, %d held out; mean loss %.4f",
@@ -194,18 +189,6 @@ class CudaFitter {
             first.version, record_.device.name, fit.rows, task.held_out,
             fit.result.mean_loss),
         record_.date};
-    const std::string prefix = absl::StrCat(facts.id, ".");
-    for (const std::string& weak : fit.weak) {
-      if (!absl::StartsWith(weak, prefix)) continue;
-      facts.parameter_provenance[weak.substr(prefix.size())] = {
-          ProvenanceKind::kAssumed,
-          "prior of the fit; the cases do not tell otherwise", ""};
-    }
-    for (const auto& [name, interval] : fit.intervals) {
-      if (absl::StartsWith(name, prefix)) {
-        facts.parameter_intervals[name.substr(prefix.size())] = interval;
-      }
-    }
   }
 
   const Record& record_;
@@ -237,20 +220,11 @@ absl::StatusOr<CudaFit> FitCudaProfile(const Record& record,
 }
 
 std::string CudaProfileText(const CudaFit& fit, const Record& record) {
-  v1::HardwareProfile proto = model::ProfileToProto(*fit.refreshed.profile);
-  // The catalog's: names and revisions are the server's to give.
-  proto.clear_fabrics();
-  proto.clear_revision_id();
-  for (const model::Fabric& fabric : fit.refreshed.profile->fabrics()) {
-    proto.add_fabric_ids(fabric.spec().id);
-  }
   std::string head = ProfileHead(fit.refreshed, record);
   for (const std::string& unfitted : fit.unfitted) {
     absl::StrAppend(&head, "# not fitted: ", unfitted, "\n");
   }
-  std::string text;
-  google::protobuf::TextFormat::PrintToString(proto, &text);
-  return absl::StrCat(head, text);
+  return absl::StrCat(head, ProfileBody(*fit.refreshed.profile));
 }
 
 }  // namespace mansard::calibrate

@@ -5,7 +5,6 @@
 #include <set>
 #include <utility>
 
-#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
@@ -108,16 +107,12 @@ class Refresher {
       CaseKind kind, const model::HardwareProfile& profile) {
     std::vector<const MeasuredCase*> rows;
     for (const MeasuredCase& row : rows_[kind]) rows.push_back(&row);
-    std::set<const MeasuredCase*> dropped;
-    for (SuspectRow& suspect : SuspectRows(rows, profile)) {
-      if (suspect.dropped) dropped.insert(suspect.row);
-      std::string id =
-          absl::StrCat(suspect.row->table, " ", suspect.row->shape);
-      suspect.row = nullptr;
-      result_.named.push_back({std::move(id), std::move(suspect)});
-    }
-    std::erase_if(
-        rows, [&](const MeasuredCase* row) { return dropped.count(row) > 0; });
+    DropSuspects(
+        profile,
+        [](const MeasuredCase& row) {
+          return absl::StrCat(row.table, " ", row.shape);
+        },
+        rows, result_.named);
     return rows;
   }
 
@@ -129,8 +124,11 @@ class Refresher {
     if (!fitted.ok()) return Explained(fitted.status(), plan);
     FamilyFit& fit = *fitted;
     for (FitSlot& slot : fit.slots) {
-      std::visit([&](auto& family) { Describe(fit, family.facts); },
-                 slot.prior);
+      std::visit(
+          [&](auto& family) {
+            Describe(fit, ProvenanceOf(fit), "cases", family.facts);
+          },
+          slot.prior);
       RETURN_IF_ERROR(Place(slot, stack_));
       if (plan.kind == CaseKind::kResidual) {
         stack_.elementwise = std::get<model::ElementwiseFamily>(slot.prior);
@@ -154,27 +152,13 @@ class Refresher {
     return absl::Status(status.code(), message);
   }
 
-  void Describe(const FamilyFit& fit, model::FamilyFacts& facts) const {
-    facts.tier = model::Tier::kCalibrated;
-    facts.provenance = {
-        ProvenanceKind::kFitted,
-        absl::StrFormat("%s on %s (id %s)%s: %d cases, mean loss %.4f",
-                        record_.device.software, record_.device.name,
-                        record_.device.id_hash, ClocksText(record_), fit.rows,
-                        fit.result.mean_loss),
-        record_.date};
-    const std::string prefix = absl::StrCat(facts.id, ".");
-    for (const std::string& weak : fit.weak) {
-      if (!absl::StartsWith(weak, prefix)) continue;
-      facts.parameter_provenance[weak.substr(prefix.size())] = {
-          ProvenanceKind::kAssumed,
-          "prior of the fit; the cases do not tell otherwise", ""};
-    }
-    for (const auto& [name, interval] : fit.intervals) {
-      if (absl::StartsWith(name, prefix)) {
-        facts.parameter_intervals[name.substr(prefix.size())] = interval;
-      }
-    }
+  model::Provenance ProvenanceOf(const FamilyFit& fit) const {
+    return {ProvenanceKind::kFitted,
+            absl::StrFormat("%s on %s (id %s)%s: %d cases, mean loss %.4f",
+                            record_.device.software, record_.device.name,
+                            record_.device.id_hash, ClocksText(record_),
+                            fit.rows, fit.result.mean_loss),
+            record_.date};
   }
 
   const Record& record_;
@@ -231,6 +215,21 @@ std::string SamplesText(const Record& record) {
 
 }  // namespace
 
+void DropSuspects(const model::HardwareProfile& profile,
+                  const std::function<std::string(const MeasuredCase&)>& id_of,
+                  std::vector<const MeasuredCase*>& rows,
+                  std::vector<NamedResult>& named) {
+  std::set<const MeasuredCase*> dropped;
+  for (SuspectRow& suspect : SuspectRows(rows, profile)) {
+    if (suspect.dropped) dropped.insert(suspect.row);
+    std::string id = id_of(*suspect.row);
+    suspect.row = nullptr;
+    named.push_back({std::move(id), std::move(suspect)});
+  }
+  std::erase_if(
+      rows, [&](const MeasuredCase* row) { return dropped.count(row) > 0; });
+}
+
 absl::StatusOr<RefreshedProfile> FitProfile(const Record& record,
                                             const model::FabricMap& fabrics) {
   if (record.device.backend != "cpu") {
@@ -280,16 +279,23 @@ std::string ProfileHead(const RefreshedProfile& refreshed,
   return text;
 }
 
-std::string ProfileText(const RefreshedProfile& refreshed,
-                        const Record& record) {
-  v1::HardwareProfile proto = model::ProfileToProto(*refreshed.profile);
+std::string ProfileBody(const model::HardwareProfile& profile) {
+  v1::HardwareProfile proto = model::ProfileToProto(profile);
   // The catalog's: names and revisions are the server's to give.
   proto.clear_fabrics();
   proto.clear_revision_id();
-  proto.add_fabric_ids(kFabric);
+  for (const model::Fabric& fabric : profile.fabrics()) {
+    proto.add_fabric_ids(fabric.spec().id);
+  }
   std::string text;
   google::protobuf::TextFormat::PrintToString(proto, &text);
-  return absl::StrCat(ProfileHead(refreshed, record), text);
+  return text;
+}
+
+std::string ProfileText(const RefreshedProfile& refreshed,
+                        const Record& record) {
+  return absl::StrCat(ProfileHead(refreshed, record),
+                      ProfileBody(*refreshed.profile));
 }
 
 }  // namespace mansard::calibrate

@@ -1,6 +1,7 @@
 // A record -> a device profile that predicts with what was measured.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -8,6 +9,7 @@
 #include "absl/status/statusor.h"
 #include "calibrate/fit/sanity.h"
 #include "calibrate/measure/record.h"
+#include "calibrate/tables/measured_case.h"
 #include "model/hardware/hardware_profile.h"
 #include "model/io/profile_io.h"
 
@@ -45,10 +47,19 @@ inline constexpr char kCalibratedStack[] = "calibrated";
 absl::StatusOr<RefreshedProfile> FitProfile(const Record& record,
                                             const model::FabricMap& fabrics);
 
+// Takes the rows away that the gates drop, and names all that they suspect.
+void DropSuspects(const model::HardwareProfile& profile,
+                  const std::function<std::string(const MeasuredCase&)>& id_of,
+                  std::vector<const MeasuredCase*>& rows,
+                  std::vector<NamedResult>& named);
+
 // Who was measured with what and when, how families were fitted and what gates
 // name, as comments at the head of a file.
 std::string ProfileHead(const RefreshedProfile& refreshed,
                         const Record& record);
+
+// The profile as a catalog has it, with its fabrics by their ids.
+std::string ProfileBody(const model::HardwareProfile& profile);
 
 // The profile as a file: who was measured with what and when stands in its
 // head, and beside every number.
